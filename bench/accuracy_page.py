@@ -131,7 +131,7 @@ def _title(group: Group) -> str:
 
 def anchor(group: Group) -> str:
     """Where a heading of the page is, as Markdown pages name it."""
-    kept = (one for one in _title(group).lower() if one.isalnum() or one in " -_")
+    kept = (text for text in _title(group).lower() if text.isalnum() or text in " -_")
     return "".join(kept).replace(" ", "-")
 
 

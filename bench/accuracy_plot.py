@@ -91,8 +91,8 @@ def _panel(panel: Any, table: str, groups: Sequence[Group], colours: Any) -> Non
 
 
 def _units(groups: Iterable[Group]) -> str:
-    found = dict.fromkeys(row.unit for group in groups for row in group.rows)
-    return " or ".join(found) if len(found) <= _NAMED_UNITS else "each in its unit"
+    result = dict.fromkeys(row.unit for group in groups for row in group.rows)
+    return " or ".join(result) if len(result) <= _NAMED_UNITS else "each in its unit"
 
 
 def _points(rows: Iterable[Prediction]) -> list[tuple[float, float]]:

@@ -65,8 +65,8 @@ _THRESHOLDS = {
 
 def page(judged: Sequence[Judged]) -> str:
     """The page, in Markdown."""
-    runs = [one for one in judged if one.row["kind"] == "measured"]
-    thresholds = [one for one in judged if one.row["kind"] != "measured"]
+    runs = [item for item in judged if item.row["kind"] == "measured"]
+    thresholds = [item for item in judged if item.row["kind"] != "measured"]
     floors = Floors()
     text = _RANGE.format(
         fail=floors.fail,
@@ -80,9 +80,9 @@ def page(judged: Sequence[Judged]) -> str:
     lines = [_INTRODUCTION, text, "## Measured runs", ""]
     lines += _counts(runs)
     lines += ["### What does not pass before a run", ""]
-    lines += _rows(one for one in runs if _is_worth_a_line(one))
+    lines += _rows(run for run in runs if _is_worth_a_line(run))
     lines += [_few(runs), "", *_average(), "### What passes", ""]
-    lines += _passing([one for one in runs if one.verdict == "pass"])
+    lines += _passing([run for run in runs if run.verdict == "pass"])
     lines += ["## Thresholds and expectations of vendors", ""]
     lines += _threshold_counts(thresholds)
     lines += _rows(thresholds)
@@ -90,8 +90,8 @@ def page(judged: Sequence[Judged]) -> str:
 
 
 def _counts(runs: Sequence[Judged]) -> Iterator[str]:
-    before = Counter(one.verdict for one in runs)
-    certified = Counter(one.certified for one in runs)
+    before = Counter(run.verdict for run in runs)
+    certified = Counter(run.certified for run in runs)
     yield "| verdict | before a run | for a certificate | |"
     yield "| --- | ---: | ---: | --- |"
     for word, meaning in _KINDS.items():
@@ -100,7 +100,7 @@ def _counts(runs: Sequence[Judged]) -> Iterator[str]:
 
 
 def _threshold_counts(thresholds: Sequence[Judged]) -> Iterator[str]:
-    counts = Counter(one.verdict for one in thresholds)
+    counts = Counter(threshold.verdict for threshold in thresholds)
     yield "| verdict | rows | |"
     yield "| --- | ---: | --- |"
     for word, meaning in _THRESHOLDS.items():
@@ -108,18 +108,22 @@ def _threshold_counts(thresholds: Sequence[Judged]) -> Iterator[str]:
     yield ""
 
 
-def _is_small(one: Judged) -> bool:
-    size = one.row["size_bytes"]
+def _is_small(judged: Judged) -> bool:
+    size = judged.row["size_bytes"]
     return bool(size) and float(size) < Floors().least_bytes
 
 
-def _is_worth_a_line(one: Judged) -> bool:
-    return one.verdict != "pass" and not (one.verdict == "unknown" and _is_small(one))
+def _is_worth_a_line(judged: Judged) -> bool:
+    return judged.verdict != "pass" and not (
+        judged.verdict == "unknown" and _is_small(judged)
+    )
 
 
 def _few(runs: Sequence[Judged]) -> str:
-    small = [one for one in runs if one.verdict == "unknown" and _is_small(one)]
-    names: Counter[str] = Counter(one.row["id"].rpartition("-")[0] for one in small)
+    small = [run for run in runs if run.verdict == "unknown" and _is_small(run)]
+    names: Counter[str] = Counter(
+        judged.row["id"].rpartition("-")[0] for judged in small
+    )
     listed = ", ".join(f"{count} of {name}" for name, count in names.items())
     return (
         f"{len(small)} more rows are unknown because their message is smaller than "
@@ -130,8 +134,8 @@ def _few(runs: Sequence[Judged]) -> str:
 def _average() -> Iterator[str]:
     """The run whose average would fail any threshold, and which is fine."""
     document = whole_table("dgxh100")
-    found = judge_snapshot(document, INSTANCES["DGX H100"], "preflight")
-    (floor,) = (one for one in found if one.clause == "COMM-010")
+    findings = judge_snapshot(document, INSTANCES["DGX H100"], "preflight")
+    (floor,) = (finding for finding in findings if finding.clause == "COMM-010")
     yield "### One run with all its sizes"
     yield ""
     yield (
@@ -145,14 +149,14 @@ def _average() -> Iterator[str]:
 def _rows(judged: Iterable[Judged]) -> Iterator[str]:
     yield "| id | machine | collective | GB/s | size | verdict | why |"
     yield "| --- | --- | --- | ---: | ---: | --- | --- |"
-    for one in judged:
-        row = one.row
+    for item in judged:
+        row = item.row
         machine = (
             f"{row['platform']}, {row['scope']}" if row["scope"] else row["platform"]
         )
-        verdict = one.verdict
-        if one.certified and one.certified != verdict:
-            verdict += f"; certificate: {one.certified}"
+        verdict = item.verdict
+        if item.certified and item.certified != verdict:
+            verdict += f"; certificate: {item.certified}"
         cells = (
             row["id"],
             machine,
@@ -160,7 +164,7 @@ def _rows(judged: Iterable[Judged]) -> Iterator[str]:
             row["busbw_gbps"],
             _size(row["size_bytes"]),
             verdict,
-            one.why,
+            item.why,
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
@@ -169,15 +173,15 @@ def _rows(judged: Iterable[Judged]) -> Iterator[str]:
 def _passing(judged: Sequence[Judged]) -> Iterator[str]:
     yield "| id | machine | collective | GB/s | size | for a certificate |"
     yield "| --- | --- | --- | ---: | ---: | --- |"
-    for one in judged:
-        row = one.row
+    for item in judged:
+        row = item.row
         cells = (
             row["id"],
             f"{row['platform']}, {row['scope']}",
             row["collective"],
             row["busbw_gbps"],
             _size(row["size_bytes"]),
-            one.certified,
+            item.certified,
         )
         yield f"| {' | '.join(cells)} |"
     yield ""

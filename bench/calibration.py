@@ -27,9 +27,16 @@ def main() -> int:
     for sentence in sentences(findings, judged):
         print(sentence)
     left = open_errors(findings, judged)
-    for one in left:
-        print(f"open: {one.file.repository} {one.file.path} {one.rule} {one.place}")
-    bare = [one for one in frequent(findings) if one.rule not in judged.frequent]
+    for error_finding in left:
+        print(
+            f"open: {error_finding.file.repository} {error_finding.file.path} "
+            f"{error_finding.rule} {error_finding.place}"
+        )
+    bare = [
+        rule_tally
+        for rule_tally in frequent(findings)
+        if rule_tally.rule not in judged.frequent
+    ]
     for tally in bare:
         print(f"open: {tally.rule} warns about {tally.share_failed:.1%}")
     return int(bool(left or bare))

@@ -35,12 +35,12 @@ def page(findings: Findings, judged: Judged) -> str:
 
 def open_errors(findings: Findings, judged: Judged) -> tuple[ErrorFinding, ...]:
     """Errors that nobody has judged yet."""
-    return tuple(one for one in findings.errors if one not in judged.errors)
+    return tuple(error for error in findings.errors if error not in judged.errors)
 
 
 def gone_errors(findings: Findings, judged: Judged) -> tuple[ErrorFinding, ...]:
     """Errors that were judged and are no longer found."""
-    return tuple(one for one in judged.errors if one not in findings.errors)
+    return tuple(error for error in judged.errors if error not in findings.errors)
 
 
 def frequent(findings: Findings) -> tuple[RuleTally, ...]:
@@ -59,15 +59,17 @@ def sentences(findings: Findings, judged: Judged) -> Iterator[str]:
         f"{len(findings.files)} files of {repositories} repositories, collection "
         f"`{findings.digest}`; {findings.plans} of them are configurations."
     )
-    known = [judged.errors[one] for one in findings.errors if one in judged.errors]
-    is_true = sum(one.is_true for one in known)
+    known = [
+        judged.errors[error] for error in findings.errors if error in judged.errors
+    ]
+    is_true = sum(verdict.is_true for verdict in known)
     left = len(open_errors(findings, judged))
     yield (
         f"{len(findings.errors)} errors: {is_true} true, {len(known) - is_true} false, "
         f"{left} not judged yet."
     )
     often = frequent(findings)
-    without = sum(one.rule not in judged.frequent for one in often)
+    without = sum(rule_tally.rule not in judged.frequent for rule_tally in often)
     yield (
         f"{len(often)} rules warn about more than {MOST_WARNED:.0%} of the plans that "
         f"they judge, {without} of them without a reason."
@@ -86,18 +88,18 @@ def _errors(findings: Findings, judged: Judged) -> Iterator[str]:
     yield ""
     yield "| file | rule | place | verdict | reason |"
     yield "| --- | --- | --- | --- | --- |"
-    for one in (*findings.errors, *gone_errors(findings, judged)):
-        verdict = judged.errors.get(one)
+    for error in (*findings.errors, *gone_errors(findings, judged)):
+        verdict = judged.errors.get(error)
         word, reason = "**open**", ""
         if verdict is not None:
             word = "true" if verdict.is_true else "**false**"
             reason = verdict.reason
-        if one not in findings.errors:
+        if error not in findings.errors:
             word += ", no longer found"
         cells = (
-            f"{one.file.repository} `{one.file.path}`",
-            _link(one.rule),
-            f"`{one.place}`",
+            f"{error.file.repository} `{error.file.path}`",
+            _link(error.rule),
+            f"`{error.place}`",
             word,
             reason,
         )
@@ -126,7 +128,7 @@ def _warnings(findings: Findings, judged: Judged) -> Iterator[str]:
 
 
 def _most_first(tallies: Iterable[RuleTally]) -> list[RuleTally]:
-    return sorted(tallies, key=lambda one: (-one.share_failed, one.rule))
+    return sorted(tallies, key=lambda tally: (-tally.share_failed, tally.rule))
 
 
 def _rules(findings: Findings) -> Iterator[str]:

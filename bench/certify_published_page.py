@@ -53,24 +53,24 @@ _NOTHING = "no published figure of it is in the catalogue: all stays open"
 
 def page() -> str:
     """The page, in Markdown."""
-    found = [dry_run(name) for name in TYPES]
+    dry_runs = [dry_run(name) for name in TYPES]
     lines = [_INTRODUCTION, "## Ten types of machines", ""]
-    lines += _overview(found)
-    for one in found:
-        if one.runs:
-            lines += _details(one)
+    lines += _overview(dry_runs)
+    for item in dry_runs:
+        if item.runs:
+            lines += _details(item)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _overview(found: Sequence[DryRun]) -> Iterator[str]:
+def _overview(dry_runs: Sequence[DryRun]) -> Iterator[str]:
     yield "| type | figures | would pass | would fail | stays open | comm-topology |"
     yield "| --- | ---: | --- | --- | --- | --- |"
-    for one in found:
+    for item in dry_runs:
         cells = [
-            one.instance,
-            str(len(one.runs)),
-            *(_named(one.settled, outcome) for outcome in ("pass", "fail", "unknown")),
-            _of_collectives(one),
+            item.instance,
+            str(len(item.runs)),
+            *(_named(item.settled, outcome) for outcome in ("pass", "fail", "unknown")),
+            _of_collectives(item),
         ]
         yield f"| {' | '.join(map(in_cell, cells))} |"
     yield ""
@@ -84,38 +84,40 @@ def _overview(found: Sequence[DryRun]) -> Iterator[str]:
 
 def _named(settled: Sequence[Settled], outcome: str) -> str:
     """Clauses of one outcome, musts first."""
-    there = [one for one in settled if one.outcome == outcome]
-    there.sort(key=lambda one: one.level != "must")
+    there = [item for item in settled if item.outcome == outcome]
+    there.sort(key=lambda settled: settled.level != "must")
     return ", ".join(
-        one.clause if one.level == "must" else f"{one.clause} ({one.level})"
-        for one in there
+        settled.clause
+        if settled.level == "must"
+        else f"{settled.clause} ({settled.level})"
+        for settled in there
     )
 
 
-def _of_collectives(one: DryRun) -> str:
-    if not one.runs:
+def _of_collectives(item: DryRun) -> str:
+    if not item.runs:
         return _NOTHING
-    track = next(o for o in one.tracks if o.track == "comm-topology")
+    track = next(track for track in item.tracks if track.track == "comm-topology")
     return f"no level; {at_most_words(track)}"
 
 
-def _details(one: DryRun) -> Iterator[str]:
-    yield f"## {one.instance}"
+def _details(item: DryRun) -> Iterator[str]:
+    yield f"## {item.instance}"
     yield ""
-    for run in one.runs:
+    for run in item.runs:
         yield f"- {in_cell(run_words(run))}"
     yield ""
     yield "| clause | | weighs | figure |"
     yield "| --- | --- | --- | --- |"
-    for settled in one.settled:
-        told = "<br>".join(in_cell(words) for words in figure_words(settled))
+    for settled in item.settled:
+        text = "<br>".join(in_cell(words) for words in figure_words(settled))
         kind = f"{settled.level}, {settled.certification_level}"
-        words = told or in_cell(settled.title)
+        words = text or in_cell(settled.title)
         yield f"| {settled.clause} | {WORDS[settled.outcome]} | {kind} | {words} |"
     yield ""
     open_ = [
         f"{track.track} {level.level}: {counted(level.musts, 'must')}"
-        for track in one.tracks
+        for track in item.tracks
         for level in track.open
         if level.musts
     ]

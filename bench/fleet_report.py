@@ -33,8 +33,8 @@ _FLEET = "pre"
 
 def report() -> str:
     """64 nodes with three faults, with the colours of a terminal."""
-    with a_fleet(64, _FAULTS / "plan.yaml") as told:
-        return shown(told, WIDTH)
+    with a_fleet(64, _FAULTS / "plan.yaml") as fleet_context:
+        return shown(fleet_context, WIDTH)
 
 
 @contextmanager
@@ -65,8 +65,8 @@ def shown(context: FleetContext, width: int) -> str:
 def _draw() -> None:
     title = f"speccheck fleet {_FLEET}"
     PICTURE.write_text(terminal_picture(report(), title), encoding="utf-8")
-    with a_fleet(10_000, MANY_FAULTS) as told:
-        many = shown(told, MANY_WIDTH)
+    with a_fleet(10_000, MANY_FAULTS) as fleet_context:
+        many = shown(fleet_context, MANY_WIDTH)
     drawn = terminal_picture(many, title, MANY_WIDTH)
     MANY_PICTURE.write_text(drawn, encoding="utf-8")
 

@@ -24,13 +24,13 @@ def report() -> str:
     before = Path.cwd()
     os.chdir(ROOT / FOLDER)
     try:
-        found = run(Request(arguments=("node.json",)))
+        result = run(Request(arguments=("node.json",)))
     finally:
         os.chdir(before)
-    summary = summarize(found.plans)
-    ending = exit_of(found, summary, "error")
+    summary = summarize(result.plans)
+    ending = exit_of(result, summary, "error")
     style = Style(colour=True, unicode=True, width=WIDTH)
-    text = "".join(text_report(ReportContext(found, summary, ending), style))
+    text = "".join(text_report(ReportContext(result, summary, ending), style))
     return text.partition(style.paint("unknown", "unknown"))[0].rstrip("\n")
 
 

@@ -83,12 +83,12 @@ class Speccheck:
     def ask(self, job: Job) -> Answer:
         """Judge the files as one run."""
         report = self.report(job)
-        told = frozenset(
-            Told(_file(one), one["rule"], one["message"], one["level"] == "error")
-            for one in report["findings"]
-            if one["outcome"] == "fail" and not one["waived"]
+        result = frozenset(
+            Told(_file(item), item["rule"], item["message"], item["level"] == "error")
+            for item in report["findings"]
+            if item["outcome"] == "fail" and not item["waived"]
         )
-        return Answer(any(f["status"] == "judged" for f in report["files"]), told)
+        return Answer(any(f["status"] == "judged" for f in report["files"]), result)
 
     def report(self, job: Job) -> dict[str, Any]:
         """The whole report; each job is judged once."""
@@ -101,8 +101,8 @@ class Speccheck:
     def _report(job: Job) -> dict[str, Any]:
         words = (*SPECCHECK, "--output", "json", *job.flags, *job.files)
         _, text = _printed(words, job.folder)
-        found: dict[str, Any] = json.loads(text)
-        return found
+        result: dict[str, Any] = json.loads(text)
+        return result
 
 
 def _file(finding: Mapping[str, Any]) -> str:
@@ -121,7 +121,7 @@ class Yamllint:
 
     def ask(self, job: Job) -> Answer:
         """Lint those that are YAML by their names."""
-        files = [one for one in job.files if one.endswith(_YAML)]
+        files = [file for file in job.files if file.endswith(_YAML)]
         if not files:
             return Answer(read=False, told=frozenset())
         _, text = _printed((self.program, "-f", "parsable", *files), job.folder)
@@ -147,27 +147,29 @@ class SchemaValidator:
 
     def ask(self, job: Job) -> Answer:
         """Validate each file by the schema of its format, where there is one."""
-        told: list[Told] = []
+        outcome: list[Told] = []
         read = False
         for schema, files in self._by_schema(job).items():
             read = True
             words = (self.program, "-o", "json", "--schemafile", str(schema), *files)
             _, text = _printed(words, job.folder)
-            found = json.loads(text)
-            for one in (*found.get("errors", ()), *found.get("parse_errors", ())):
-                place = one.get("path", "")
-                told.append(Told(one["filename"], place, one["message"], is_error=True))
-        return Answer(read, frozenset(told))
+            result = json.loads(text)
+            for item in (*result.get("errors", ()), *result.get("parse_errors", ())):
+                place = item.get("path", "")
+                outcome.append(
+                    Told(item["filename"], place, item["message"], is_error=True)
+                )
+        return Answer(read, frozenset(outcome))
 
     @staticmethod
     def _by_schema(job: Job) -> dict[Path, list[str]]:
-        found: dict[Path, list[str]] = {}
+        result: dict[Path, list[str]] = {}
         formats = dict(job.formats)
         for file in job.files:
             schema = schema_of(formats.get(file, ""))
             if schema is not None and file.endswith(_DOCUMENTS):
-                found.setdefault(schema, []).append(file)
-        return found
+                result.setdefault(schema, []).append(file)
+        return result
 
 
 def schema_of(name: str) -> Path | None:
@@ -190,7 +192,7 @@ class Traincheck:
 
     def ask(self, job: Job) -> Answer:
         """Ask of each file: it takes one at a time."""
-        told: list[Told] = []
+        result: list[Told] = []
         read = False
         for file in job.files:
             words = (self.program, "check", "--json", file)
@@ -198,10 +200,10 @@ class Traincheck:
             if code not in {0, 1} or not text.startswith("{"):
                 continue
             read = True
-            for one in json.loads(text)["violations"]:
-                is_error = one["severity"].lower() == "error"
-                told.append(Told(file, one["id"], one["message"], is_error))
-        return Answer(read, frozenset(told))
+            for item in json.loads(text)["violations"]:
+                is_error = item["severity"].lower() == "error"
+                result.append(Told(file, item["id"], item["message"], is_error))
+        return Answer(read, frozenset(result))
 
 
 Tool = Speccheck | Yamllint | SchemaValidator | Traincheck
@@ -217,4 +219,6 @@ def versions(folder: Path) -> dict[str, str]:
     """Name and version of each package there."""
     words = (str(folder / "python"), "-m", "pip", "list", "--format", "json")
     code, text = _printed(words, ROOT)
-    return {one["name"]: one["version"] for one in json.loads(text)} if not code else {}
+    return (
+        {load["name"]: load["version"] for load in json.loads(text)} if not code else {}
+    )

@@ -89,15 +89,15 @@ def fixture_pairs(folder: Path) -> Iterator[Pair]:
 
 def _fixture_job(rule: Path, outcome: str, folder: Path) -> Job | None:
     for path in sorted(rule.glob(f"{outcome}_*.yaml")):
-        found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-        files: dict[str, str] = found.get("files", {})
-        if not files or not all(_is_configuration(*one) for one in files.items()):
+        result: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        files: dict[str, str] = result.get("files", {})
+        if not files or not all(_is_configuration(*item) for item in files.items()):
             continue
         for name, text in files.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-        flags = tuple(_flags(found.get("context", {})))
+        flags = tuple(_flags(result.get("context", {})))
         return Job(folder, tuple(files), flags)
     return None
 
@@ -112,8 +112,8 @@ def _is_configuration(name: str, text: str) -> bool:
 def _flags(context: dict[str, Any]) -> Iterator[str]:
     for name, value in context.items():
         flag = "--" + _FLAGS.get(name, name).replace("_", "-")
-        for one in value if isinstance(value, list) else [value]:
-            yield from (flag, str(one))
+        for item in value if isinstance(value, list) else [value]:
+            yield from (flag, str(item))
 
 
 def case_pairs(folder: Path) -> Iterator[Pair]:
@@ -138,7 +138,7 @@ def with_formats(pair: Pair) -> Pair:
 
     def known(job: Job) -> Job:
         files = Speccheck().report(job)["files"]
-        formats = ((one["path"], one["format"] or "") for one in files)
+        formats = ((file["path"], file["format"] or "") for file in files)
         return job._replace(formats=tuple(formats))
 
     bad = known(pair.bad) if pair.bad is not None else None
@@ -169,9 +169,9 @@ def costs(commands: Sequence[Sequence[str]], folder: Path, runs: int) -> list[Co
     """The cheapest run of each command, all of them in turn."""
     for command in commands:
         _cost(command, folder)
-    rounds = [[_cost(one, folder) for one in commands] for _ in range(runs)]
+    rounds = [[_cost(command, folder) for command in commands] for _ in range(runs)]
     return [
-        Cost(*map(min, zip(*found, strict=True))) for found in zip(*rounds, strict=True)
+        Cost(*map(min, zip(*item, strict=True))) for item in zip(*rounds, strict=True)
     ]
 
 
@@ -197,8 +197,8 @@ def cost_rows(tools: Path, runs: int) -> Iterator[tuple[str, ...]]:
         (folder / _NATIVE).write_text(text, encoding="utf-8")
         template = TEMPLATES / "axolotl.yaml"
         many = [f"{number}.yaml" for number in range(_MANY)]
-        for number, one in enumerate(many):
-            (folder / one).write_text(fill(template, number), encoding="utf-8")
+        for number, text in enumerate(many):
+            (folder / text).write_text(fill(template, number), encoding="utf-8")
         yield from _cost_rows("one file", [_NATIVE], "native", tools, folder, runs)
         few = max(3, runs // 5)
         yield from _cost_rows(
@@ -221,11 +221,11 @@ def _cost_rows(
     }
     if len(files) == 1:
         commands["traincheck"] = (str(tools / "traincheck"), "check", *files)
-    found = dict(
+    result = dict(
         zip(commands, costs(list(commands.values()), folder, runs), strict=True)
     )
-    least, ours = found["python -c pass"], found["speccheck"]
-    for name, cost in found.items():
+    least, ours = result["python -c pass"], result["speccheck"]
+    for name, cost in result.items():
         yield (
             what,
             name,
@@ -237,7 +237,7 @@ def _cost_rows(
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     body = list(rows)
-    rule = ["---:" if _is_number(one) else "---" for one in body[0]]
+    rule = ["---:" if _is_number(text) else "---" for text in body[0]]
     return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *body))
 
 
@@ -254,7 +254,7 @@ def _score_table(scores: dict[str, Score], pairs: Sequence[Pair]) -> str:
         f"error on a good one, of {len(pairs)}",
         f"anything on a good one, of {len(pairs)}",
     )
-    return _table(head, ((name, *map(str, one)) for name, one in scores.items()))
+    return _table(head, ((name, *map(str, item)) for name, item in scores.items()))
 
 
 def measured(options: argparse.Namespace) -> Iterator[str]:
@@ -262,7 +262,9 @@ def measured(options: argparse.Namespace) -> Iterator[str]:
     tools: Path = options.tools
     known = versions(tools)
     packages = ("yamllint", "check-jsonschema", "traincheck-lint")
-    shown = ", ".join(f"{one} {known.get(one, 'not installed')}" for one in packages)
+    shown = ", ".join(
+        f"{package} {known.get(package, 'not installed')}" for package in packages
+    )
     yield f"{machine()}; {shown}.\n"
     yield "### What it costs\n"
     head = (
@@ -277,22 +279,24 @@ def measured(options: argparse.Namespace) -> Iterator[str]:
         pairs = every(options.every, fixture_pairs(Path(name)))
         yield "### What it finds in our fixtures\n"
         yield _score_table(
-            {one.name: score(one, pairs, _by_rule) for one in all_tools(tools)}, pairs
+            {tool.name: score(tool, pairs, _by_rule) for tool in all_tools(tools)},
+            pairs,
         )
     if options.cases is not None:
         pairs = every(1, case_pairs(options.cases))
         yield "### What it finds in cases with twins\n"
         yield _score_table(
-            {one.name: score(one, pairs, _as_told) for one in all_tools(tools)}, pairs
+            {tool.name: score(tool, pairs, _as_told) for tool in all_tools(tools)},
+            pairs,
         )
 
 
-def _by_rule(told: Told) -> object:
-    return told.rule
+def _by_rule(result: Told) -> object:
+    return result.rule
 
 
-def _as_told(told: Told) -> object:
-    return told
+def _as_told(result: Told) -> object:
+    return result
 
 
 def main() -> int:

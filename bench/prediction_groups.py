@@ -29,8 +29,8 @@ class Group(NamedTuple):
     @property
     def errors(self) -> tuple[float, ...]:
         """The errors, in the order of the rows."""
-        found = (row.error_percent for row in self.rows)
-        return tuple(one for one in found if one is not None)
+        result = (row.error_percent for row in self.rows)
+        return tuple(value for value in result if value is not None)
 
     @property
     def mean_error(self) -> float | None:
@@ -40,13 +40,13 @@ class Group(NamedTuple):
     @property
     def mean_absolute_error(self) -> float | None:
         """MAPE: how far off it is on the whole."""
-        return _mean([abs(one) for one in self.errors])
+        return _mean([abs(error) for error in self.errors])
 
     @property
     def bands(self) -> tuple[float, ...]:
         """The largest errors that tests allow, each once."""
-        found = {row.band_percent for row in self.rows}
-        return tuple(sorted(one for one in found if one is not None))
+        numbers = {row.band_percent for row in self.rows}
+        return tuple(sorted(value for value in numbers if value is not None))
 
     @property
     def out_of_band(self) -> tuple[Prediction, ...]:
@@ -90,12 +90,12 @@ def is_over_upper_bound(row: Prediction) -> bool:
 
 def collect() -> tuple[Prediction, ...]:
     """What all modules of `bench/predictions` predict, module by module."""
-    found: list[Prediction] = []
+    predictions: list[Prediction] = []
     for path in sorted(_MODULES.glob("*.py")):
         module = import_module(f"predictions.{path.stem}")
         # A module without it holds what others share.
-        found.extend(getattr(module, "predictions", tuple)())
-    return tuple(found)
+        predictions.extend(getattr(module, "predictions", tuple)())
+    return tuple(predictions)
 
 
 def grouped(predictions: Iterable[Prediction]) -> tuple[Group, ...]:

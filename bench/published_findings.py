@@ -93,7 +93,7 @@ class Findings(NamedTuple):
     @property
     def digest(self) -> str:
         """Which files they are: equal for equal names and contents."""
-        text = "\n".join("\t".join(one) for one in sorted(self.files))
+        text = "\n".join("\t".join(file) for file in sorted(self.files))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -128,14 +128,14 @@ def published_findings(folder: Path) -> Findings:
 
 def public_names(folder: Path) -> dict[Path, PublishedFile]:
     """The files of a folder that its manifest names with the content that they have."""
-    found: dict[Path, PublishedFile] = {}
+    result: dict[Path, PublishedFile] = {}
     with (folder / MANIFEST).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             path = folder / row["label"] / row["file"]
             digest = hashlib.sha1(path.read_bytes(), usedforsecurity=False).hexdigest()
             if digest == row["sha1"]:
-                found[path] = PublishedFile(row["repository"], row["path"], digest)
-    return found
+                result[path] = PublishedFile(row["repository"], row["path"], digest)
+    return result
 
 
 def read_judged(path: Path = JUDGED) -> Judged:
@@ -151,13 +151,13 @@ def read_judged(path: Path = JUDGED) -> Judged:
 
 def _worst(plan: JudgedPlan) -> dict[str, str]:
     """The worst outcome of each rule."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for located in plan.findings:
         finding = located.finding
-        known = found.get(finding.rule, "not_applicable")
-        found[finding.rule] = min(known, finding.outcome, key=_WORST_FIRST.index)
-    found.pop("", None)  # of clauses that no rule was asked about
-    return found
+        known = result.get(finding.rule, "not_applicable")
+        result[finding.rule] = min(known, finding.outcome, key=_WORST_FIRST.index)
+    result.pop("", None)  # of clauses that no rule was asked about
+    return result
 
 
 def _tally(

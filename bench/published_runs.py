@@ -138,28 +138,28 @@ def judge_snapshot(
             full=True,
         )
         plans = run(request).plans
-    return [one.finding for plan in plans for one in plan.findings]
+    return [finding.finding for plan in plans for finding in plan.findings]
 
 
 def snapshot(row: Row) -> dict[str, Any]:
     """What a row tells, in the form of a snapshot."""
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "schema": "speccheck-snapshot/1",
         "collective_runs": [_run(row)],
     }
     ranks = int(row["ranks"] or 0)
-    told: dict[str, Any] = {"ranks": ranks} if ranks else {}
+    outcome: dict[str, Any] = {"ranks": ranks} if ranks else {}
     if row["nvls"] in {"on", "off"}:
-        told["nvls_channels"] = 16 if row["nvls"] == "on" else 0
+        outcome["nvls_channels"] = 16 if row["nvls"] == "on" else 0
     if joined := _domains(row):
-        told |= {"is_mnnvl": True, "nvlink_cliques": joined}
-    if len(told) > 1:
-        found["communicators"] = [told]
+        outcome |= {"is_mnnvl": True, "nvlink_cliques": joined}
+    if len(outcome) > 1:
+        result["communicators"] = [outcome]
     if "MNNVL off" in row["scope"]:
-        found["variables_in_force"] = [{"name": "NCCL_MNNVL_ENABLE", "value": "0"}]
+        result["variables_in_force"] = [{"name": "NCCL_MNNVL_ENABLE", "value": "0"}]
     if row["nic_gbps_per_gpu"] and row["platform"] not in INSTANCES:
-        found |= _adapters(row)
-    return found
+        result |= _adapters(row)
+    return result
 
 
 def _run(row: Row) -> dict[str, Any]:
@@ -218,18 +218,22 @@ def _adapters(row: Row) -> dict[str, Any]:
     }
 
 
-def _verdict(found: Iterable[Finding], row: Row) -> tuple[str, str]:
+def _verdict(result: Iterable[Finding], row: Row) -> tuple[str, str]:
     """The verdict of a row, and why it does not pass."""
-    by_clause = {one.clause: one for one in found if one.outcome != "not_applicable"}
-    failed = [one for one in by_clause.values() if one.outcome == "fail"]
-    errors = [one for one in failed if one.level == "error"]
+    by_clause = {
+        finding.clause: finding
+        for finding in result
+        if finding.outcome != "not_applicable"
+    }
+    failed = [finding for finding in by_clause.values() if finding.outcome == "fail"]
+    errors = [finding for finding in failed if finding.level == "error"]
     for word, several in (("fail", errors), ("warn", failed)):
         if several:
-            return word, "; ".join(_why(one, row) for one in several)
-    floors = [by_clause[one] for one in _FLOORS if one in by_clause]
-    opened = [one for one in floors if one.outcome == "unknown"]
+            return word, "; ".join(_why(finding, row) for finding in several)
+    floors = [by_clause[text] for text in _FLOORS if text in by_clause]
+    opened = [floor for floor in floors if floor.outcome == "unknown"]
     if opened or not floors:
-        return "unknown", "; ".join(_why(one, row) for one in opened)
+        return "unknown", "; ".join(_why(finding, row) for finding in opened)
     return "pass", ""
 
 
@@ -296,12 +300,12 @@ def threshold_setting(row: Row) -> Setting | str:
 
 def whole_table(prefix: str) -> dict[str, Any]:
     """All sizes of one published run as one file of measurements."""
-    found = [row for row in rows("busbw") if row["id"].startswith(prefix)]
-    document = snapshot(found[0])
+    result = [row for row in rows("busbw") if row["id"].startswith(prefix)]
+    document = snapshot(result[0])
     run_of_all = document["collective_runs"][0]
     for leaf in ("size_bytes", "bus_bytes_per_second", "algorithm_bytes_per_second"):
         run_of_all[leaf] = [
-            one for row in found for one in _run(row).get(leaf, (None,))
+            item for row in result for item in _run(row).get(leaf, (None,))
         ]
     return document
 

@@ -103,7 +103,7 @@ def cheapest(
     """
     for command in commands:
         run_once(command, folder)
-    rounds = [[run_once(one, folder) for one in commands] for _ in range(runs)]
+    rounds = [[run_once(command, folder) for command in commands] for _ in range(runs)]
     return tuple(
         Cost(min(c.cpu_seconds for c in costs), min(c.peak_bytes for c in costs))
         for costs in zip(*rounds, strict=True)
@@ -140,8 +140,8 @@ def with_settings(runs: int) -> list[Row]:
         (folder / template.name).write_text(fill(template, 1), encoding="utf-8")
         (folder / "speccheck.toml").write_text(_SETTINGS, encoding="utf-8")
         costs = cheapest((BASELINE, by_options, by_settings), folder, runs)
-    baseline, one, other = (cost.cpu_seconds for cost in costs)
-    more = other - one
+    baseline, value, other = (cost.cpu_seconds for cost in costs)
+    more = other - value
     figure = f"{more * 1000:7.1f} ms, {more / baseline:5.2f} times as much"
     return [
         Row(

@@ -65,11 +65,11 @@ def cluster(count: int, slow: int, keeps: float, chance: random.Random) -> Clust
 
 
 def measured(
-    plan: Plan, one: Cluster, chance: random.Random, name: str = "results.json"
+    plan: Plan, item: Cluster, chance: random.Random, name: str = "results.json"
 ) -> tuple[CollectiveRun, ...]:
     """The runs of a plan on that cluster, as a file of measurements would have them."""
     runs = [
-        _run(number, hosts, one, chance)
+        _run(number, hosts, item, chance)
         for number, sets in enumerate(plan.rounds)
         for hosts in sets
     ]
@@ -78,12 +78,12 @@ def measured(
 
 
 def _run(
-    number: int, hosts: Iterable[str], one: Cluster, chance: random.Random
+    number: int, hosts: Iterable[str], item: Cluster, chance: random.Random
 ) -> dict[str, object]:
     listed = list(hosts)
-    rate = _USUAL * min(one.slow.get(host, 1.0) for host in listed)
-    rate *= max(0.1, chance.gauss(1, one.jitter))
-    if chance.random() < one.swings:
+    rate = _USUAL * min(item.slow.get(host, 1.0) for host in listed)
+    rate *= max(0.1, chance.gauss(1, item.jitter))
+    if chance.random() < item.swings:
         rate *= 1 - chance.uniform(*_SWINGS)
     return {
         "tool": "speccheck",
@@ -101,23 +101,23 @@ def _run(
     }
 
 
-def search(plan: Plan, one: Cluster, chance: random.Random) -> Outcome:
+def search(plan: Plan, item: Cluster, chance: random.Random) -> Outcome:
     """Plan, measure, judge, and again what comes next until nothing is open."""
     limits = limits_of(load_edition())
     runs: list[CollectiveRun] = []
     rounds = 0
     following: Plan | None = plan
     stage = 0
-    found = judge((), limits)
+    judgement = judge((), limits)
     while following is not None and stage < _MOST_STAGES:
-        runs.extend(measured(following, one, chance, f"stage{stage}.json"))
+        runs.extend(measured(following, item, chance, f"stage{stage}.json"))
         rounds += len(following.rounds)
         stage += 1
-        found = judge(runs, limits)
-        following = next_plan(found)
+        judgement = judge(runs, limits)
+        following = next_plan(judgement)
     return Outcome(
-        frozenset(found.hosts("slow")),
-        frozenset(found.hosts("suspect")) | frozenset(found.open),
+        frozenset(judgement.hosts("slow")),
+        frozenset(judgement.hosts("suspect")) | frozenset(judgement.open),
         stage,
         rounds,
     )
@@ -150,17 +150,17 @@ def rows(seeds: int) -> Iterator[str]:
 
 
 def _row(kind: str, count: int, slow: int, keeps: float, seeds: int) -> str:
-    found = blamed = left = rounds = 0
+    number = blamed = left = rounds = 0
     for seed in range(seeds):
         chance = random.Random(f"{kind} {count} {slow} {keeps} {seed}")  # noqa: S311
-        one = cluster(count, slow, keeps, chance)
-        plan = pairs(one.hosts) if kind == "pairs" else groups(one.hosts)
-        outcome = search(plan, one, chance)
-        found += outcome.blamed >= one.slow.keys()
-        blamed += bool(outcome.blamed - one.slow.keys())
+        result = cluster(count, slow, keeps, chance)
+        plan = pairs(result.hosts) if kind == "pairs" else groups(result.hosts)
+        outcome = search(plan, result, chance)
+        number += outcome.blamed >= result.slow.keys()
+        blamed += bool(outcome.blamed - result.slow.keys())
         left += bool(outcome.suspects)
         rounds += outcome.rounds
-    all_found = f"{found / seeds:.1%}" if slow else "-"
+    all_found = f"{number / seeds:.1%}" if slow else "-"
     speed = f"{keeps:.0%}" if slow else "-"
     return (
         f"| {kind} | {count:,} | {slow} | {speed} | {seeds:,} | {all_found} | {blamed} "

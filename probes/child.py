@@ -20,8 +20,8 @@ def main(name: str, folder: str, *arguments: str) -> None:
     lines = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-    def tell(told: list[Any]) -> None:
-        lines.write(line(told))
+    def tell(result: list[Any]) -> None:
+        lines.write(line(result))
         lines.flush()
 
     try:

@@ -35,12 +35,14 @@ class _Timex(ctypes.Structure):
 
 def put_clock(root: Root, sheet: Sheet) -> None:
     """Put down whether the clock is kept, and how well."""
-    found = _asked() if root.is_live else Absence("absent", SOURCE, "no live machine")
-    if isinstance(found, Absence):
+    absence = _asked() if root.is_live else Absence("absent", SOURCE, "no live machine")
+    if isinstance(absence, Absence):
         for leaf in _LEAVES:
-            sheet.put("host", leaf, found, SOURCE)
+            sheet.put("host", leaf, absence, SOURCE)
         return
-    is_synchronised, milliseconds = kept(found.status, found.offset, found.esterror)
+    is_synchronised, milliseconds = kept(
+        absence.status, absence.offset, absence.esterror
+    )
     sheet.put("host", _LEAVES[0], is_synchronised, SOURCE)
     sheet.put("host", _LEAVES[1], milliseconds, SOURCE)
 

@@ -68,18 +68,18 @@ class Taken:
     def lines(self, chunk: bytes) -> Iterator[list[Any]]:
         """The whole lines that have come, as far as they are for the sheet."""
         *whole, self.pending = (self.pending + chunk).split(b"\n")
-        for one in whole:
-            told = json.loads(one)
-            if told[0] == "doing":
+        for data in whole:
+            result = json.loads(data)
+            if result[0] == "doing":
                 self.went_on()
-                self.doing, self.asked = told[1], time.monotonic()
-            elif told[0] == "failed":
-                self.failure = told[1]
-            elif told[0] == "done":
+                self.doing, self.asked = result[1], time.monotonic()
+            elif result[0] == "failed":
+                self.failure = result[1]
+            elif result[0] == "done":
                 self.went_on()
                 self.ended = True
             else:
-                yield told
+                yield result
 
     def went_on(self) -> None:
         """What it was doing is over, or was waited for until now."""
@@ -151,8 +151,8 @@ def _listen(running: Sequence[Taken], sheet: Sheet, deadline: float) -> None:
                 return
             for key, _ in ready:
                 chunk = os.read(key.fd, _CHUNK_BYTES)
-                for told in key.data.lines(chunk):
-                    sheet.replay(told)
+                for line in key.data.lines(chunk):
+                    sheet.replay(line)
                 if not chunk:
                     selector.unregister(key.fileobj)
                     key.data.process.stdout.close()

@@ -93,10 +93,10 @@ def probe(root: Root, sheet: Sheet, topology_file: str = "") -> None:
 
 def _put_memory_of_peers(sheet: Sheet, root: Root) -> None:
     """What lets newer CUDA run, and adapters reach GPU memory, beside the driver."""
-    found: Found = root.exists(_COMPATIBILITY)
-    if not found and not root.exists("/usr"):
-        found = Absence("absent", "/usr")
-    sheet.put("driver", "cuda_compatibility_is_installed", found, _COMPATIBILITY)
+    result: Found = root.exists(_COMPATIBILITY)
+    if not result and not root.exists("/usr"):
+        result = Absence("absent", "/usr")
+    sheet.put("driver", "cuda_compatibility_is_installed", result, _COMPATIBILITY)
     registered: Found = any(root.exists(path) for path in _PEER_MEMORY)
     if not registered and not root.exists("/sys/module"):
         registered = Absence("absent", "/sys/module")
@@ -126,8 +126,8 @@ def _topology_file(root: Root) -> str | Absence:
 
 def named_addresses(text: str) -> Found:
     """Of the busid attributes of a topology file, each once."""
-    found = re.findall(r"""busid=["']([0-9a-fA-F:.]{7,16})["']""", text)
-    return [*dict.fromkeys(one.lower() for one in found)]
+    result = re.findall(r"""busid=["']([0-9a-fA-F:.]{7,16})["']""", text)
+    return [*dict.fromkeys(item.lower() for item in result)]
 
 
 def _kernel_module(root: Root, sheet: Sheet) -> None:
@@ -143,8 +143,8 @@ def _kernel_module(root: Root, sheet: Sheet) -> None:
     sheet.put("driver", "kernel_module_is_open", is_open, _VERSION)
     release = root.line("/proc/sys/kernel/osrelease")
     source = f"{_VERSION}, /proc/sys/kernel/osrelease"
-    found = dma_buf(is_open=is_open, version=version, release=release)
-    sheet.put("driver", "dma_buf_is_exported", found, source)
+    result = dma_buf(is_open=is_open, version=version, release=release)
+    sheet.put("driver", "dma_buf_is_exported", result, source)
 
 
 def module_version(text: str) -> Found:
@@ -165,13 +165,13 @@ def dma_buf(
     """
     if isinstance(is_open, Absence) or not is_open:
         return is_open
-    told = re.match(r"(\d+)\.(\d+)", release) if isinstance(release, str) else None
+    match = re.match(r"(\d+)\.(\d+)", release) if isinstance(release, str) else None
     major = re.match(r"\d{3,4}(?=\.)", version) if isinstance(version, str) else None
-    if told is None or major is None:
+    if match is None or major is None:
         return Absence("absent", _VERSION, "no version of driver and kernel")
     if int(major.group()) < _DMA_BUF_DRIVER:
         return False
-    if (int(told.group(1)), int(told.group(2))) < _DMA_BUF_KERNEL:
+    if (int(match.group(1)), int(match.group(2))) < _DMA_BUF_KERNEL:
         return Absence("absent", _VERSION, "an older kernel; its vendor may have it")
     return True
 
@@ -185,16 +185,16 @@ def _nodes(root: Root, sheet: Sheet) -> None:
         return
     below = root.names("/dev/infiniband")
     if not isinstance(below, Absence):
-        names += [f"infiniband/{one}" for one in below]
-    found = [one for one in names if _NODE.fullmatch(one)]
-    denied = [one for one in found if not root.is_open_to_this_user(f"/dev/{one}")]
-    sheet.put("driver", "device_nodes", [*found], source)
+        names += [f"infiniband/{text}" for text in below]
+    texts = [name for name in names if _NODE.fullmatch(name)]
+    denied = [text for text in texts if not root.is_open_to_this_user(f"/dev/{text}")]
+    sheet.put("driver", "device_nodes", [*texts], source)
     sheet.put("driver", "device_nodes_denied", [*denied], source)
     channels = root.names(_CHANNELS)
     count: Found
     if not isinstance(channels, Absence):
-        count = sum(bool(re.fullmatch(r"channel\d+", one)) for one in channels)
-    elif channels.status == "absent" and "nvidiactl" in found:
+        count = sum(bool(re.fullmatch(r"channel\d+", channel)) for channel in channels)
+    elif channels.status == "absent" and "nvidiactl" in texts:
         count = 0  # the driver is there, and nobody made a channel
     else:
         count = channels
@@ -216,8 +216,8 @@ def _modules(root: Root) -> Found:
 def _daemons(root: Root, sheet: Sheet) -> None:
     seen = processes(root)
     for leaf, name in _DAEMONS.items():
-        found: Found = seen if isinstance(seen, Absence) else seen.has(name)
-        sheet.put("driver", leaf, found, PROCESSES)
+        result: Found = seen if isinstance(seen, Absence) else seen.has(name)
+        sheet.put("driver", leaf, result, PROCESSES)
     version, source = _fabric_version(root)
     sheet.put("driver", "fabric_manager_version", version, source)
 
@@ -226,15 +226,17 @@ def _fabric_version(root: Root) -> tuple[Found, str]:
     """Of the fabric manager that ran last, else of the one that is installed."""
     log = root.tail(_FABRIC_LOG)
     if not isinstance(log, Absence):
-        told = re.findall(r"Fabric Manager version(?: is)?\s*:?\s*(\d+(?:\.\d+)+)", log)
-        if told:
-            return told[-1], _FABRIC_LOG
+        result = re.findall(
+            r"Fabric Manager version(?: is)?\s*:?\s*(\d+(?:\.\d+)+)", log
+        )
+        if result:
+            return result[-1], _FABRIC_LOG
     packages = root.text(_PACKAGES)
-    found = formed(packages, packaged_fabric)
-    if isinstance(found, Absence) and isinstance(log, Absence):
+    absence = formed(packages, packaged_fabric)
+    if isinstance(absence, Absence) and isinstance(log, Absence):
         # That the log is closed says more than that there is no package.
-        return (log if log.status == "not_permitted" else found), _PACKAGES
-    return found, _PACKAGES
+        return (log if log.status == "not_permitted" else absence), _PACKAGES
+    return absence, _PACKAGES
 
 
 def packaged_fabric(text: str) -> Found:
@@ -259,16 +261,16 @@ def packaged_fabric(text: str) -> Found:
 def _network(root: Root, sheet: Sheet) -> None:
     """The release of the network vendor's drivers; the kernel's own tell none."""
     tool = root.data(_OFED_TOOL, 65_536)
-    found: Found = Absence("absent", _OFED_TOOL)
+    result: Found = Absence("absent", _OFED_TOOL)
     source = _OFED_TOOL
     if not isinstance(tool, Absence):
         matched = re.search(rb"(?:MLNX_OFED_LINUX|OFED-internal)-([\d.]+-[\d.]+)", tool)
         if matched is not None:
-            found = matched.group(1).decode().rstrip(".")
-    if isinstance(found, Absence):
+            result = matched.group(1).decode().rstrip(".")
+    if isinstance(result, Absence):
         path = f"{_LOADED}/mlx5_core/version"
         version = root.line(path)
         # Drivers of the kernel itself wrote 5.0-0 until they wrote none.
         if isinstance(version, str) and not version.startswith("5.0-0"):
-            found, source = version, path
-    sheet.put("driver", "ofed_version", found, source)
+            result, source = version, path
+    sheet.put("driver", "ofed_version", result, source)

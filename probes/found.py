@@ -31,9 +31,9 @@ T = TypeVar("T")
 Found = Scalar | Absence | list[Scalar | Absence | None]
 
 
-def formed(found: T | Absence, form: Callable[[T], Found]) -> Found:
+def formed(absence: T | Absence, form: Callable[[T], Found]) -> Found:
     """What was read in the form of a leaf; an Absence stays one."""
-    return found if isinstance(found, Absence) else form(found)
+    return absence if isinstance(absence, Absence) else form(absence)
 
 
 class Sheet:
@@ -52,11 +52,11 @@ class Sheet:
         self._open: set[str] = set()  # kinds of which more parts may come
         self._tell = tell
 
-    def put(self, kind: str, leaf: str, found: Found, source: str) -> None:
+    def put(self, kind: str, leaf: str, result: Found, source: str) -> None:
         """A leaf of what a machine has one of, and what was read for it."""
-        self._say("put", kind, leaf, _content(found), source)
+        self._say("put", kind, leaf, _content(result), source)
         self._sources.setdefault(f"{kind}.{leaf}", source)
-        self._parts.setdefault(kind, {})[leaf] = _content(found)
+        self._parts.setdefault(kind, {})[leaf] = _content(result)
 
     def add(self, kind: str) -> int:
         """Another part of a kind; returns its number, from 0."""
@@ -67,12 +67,12 @@ class Sheet:
         return len(parts) - 1
 
     def put_at(
-        self, kind: str, number: int, leaf: str, found: Found, source: str
+        self, kind: str, number: int, leaf: str, result: Found, source: str
     ) -> None:
         """A leaf of one part; source: with the name of the part left open."""
-        self._say("put_at", kind, number, leaf, _content(found), source)
+        self._say("put_at", kind, number, leaf, _content(result), source)
         self._sources.setdefault(f"{kind}.{leaf}", source)
-        self._listed(kind)[number][leaf] = _content(found)
+        self._listed(kind)[number][leaf] = _content(result)
 
     def listed(self, kind: str, absence: Absence | None = None) -> None:
         """All parts of a kind have been added, or could not be: then why."""
@@ -87,9 +87,9 @@ class Sheet:
         """What is asked next: all that is left of a call that does not return."""
         self._say("doing", what)
 
-    def replay(self, told: list[Any]) -> None:
+    def replay(self, result: list[Any]) -> None:
         """Do again what another sheet was told; raises ValueError for anything else."""
-        word, *rest = told
+        word, *rest = result
         if word not in {"put", "add", "put_at", "listed"}:
             raise ValueError(word)
         if word == "listed":
@@ -107,25 +107,25 @@ class Sheet:
         return {**self._parts, **self._several, **partly, "sources": self._sources}
 
     def _listed(self, kind: str) -> list[dict[str, Any]]:
-        found = self._several.setdefault(kind, [])
-        if isinstance(found, dict):
+        result = self._several.setdefault(kind, [])
+        if isinstance(result, dict):
             message = f"{kind} could not be listed"
             raise TypeError(message)
-        return found
+        return result
 
     def _say(self, *words: Any) -> None:  # noqa: ANN401 - what JSON holds
         if self._tell is not None:
             self._tell([*words])
 
 
-def _content(found: Any) -> Any:  # noqa: ANN401 - what JSON holds
-    if isinstance(found, Absence):
-        return found.content()
-    if isinstance(found, list):
-        return [_content(one) for one in found]
-    return found
+def _content(absence: Any) -> Any:  # noqa: ANN401 - what JSON holds
+    if isinstance(absence, Absence):
+        return absence.content()
+    if isinstance(absence, list):
+        return [_content(item) for item in absence]
+    return absence
 
 
-def line(told: list[Any]) -> str:
+def line(result: list[Any]) -> str:
     """A line of what a sheet was told."""
-    return json.dumps(told, separators=(",", ":")) + "\n"
+    return json.dumps(result, separators=(",", ":")) + "\n"

@@ -116,16 +116,16 @@ def _gpu(library: Library, sheet: Sheet, number: int, handle: Any) -> None:  # n
     """All leaves of one GPU; one that cannot be reached says so in each of them."""
     title = f"GPU {number}"
 
-    def put(leaf: str, found: Found, source: str) -> None:
-        sheet.put_at("gpus", number, leaf, found, source)
+    def put(leaf: str, entry: Found, source: str) -> None:
+        sheet.put_at("gpus", number, leaf, entry, source)
 
     if isinstance(handle, Absence):
         for leaf in ALL_LEAVES:
             put(leaf, handle, handle.source)
     else:
         for leaf, function, arguments, form in SIMPLE:
-            found = library.ask(function, handle, *arguments, of=title)
-            put(leaf, told(found, form), function)
+            result = library.ask(function, handle, *arguments, of=title)
+            put(leaf, told(result, form), function)
         ids = [field for _, field in FIELDS]
         values = library.fields(handle, ids, title)
         for (leaf, field), value in zip(FIELDS, values, strict=True):

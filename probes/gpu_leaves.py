@@ -11,39 +11,39 @@ _MILLI = 1000
 Convert = Callable[[Any], Found]
 
 
-def flag(found: Any) -> Found:  # noqa: ANN401 - what the binding returns
+def flag(result: Any) -> Found:  # noqa: ANN401 - what the binding returns
     """Zero or one as false or true."""
-    return bool(found)
+    return bool(result)
 
 
-def watts(found: Any) -> Found:  # noqa: ANN401
+def watts(result: Any) -> Found:  # noqa: ANN401
     """Milliwatts as watts."""
-    return float(found) / _MILLI
+    return float(result) / _MILLI
 
 
-def whole(found: Any) -> Found:  # noqa: ANN401
+def whole(result: Any) -> Found:  # noqa: ANN401
     """A number of ctypes as one of Python."""
-    return int(found)
+    return int(result)
 
 
-def text(found: Any) -> Found:  # noqa: ANN401
+def text(result: Any) -> Found:  # noqa: ANN401
     """A text, also where an older binding gives bytes."""
-    return str(text_of(found))
+    return str(text_of(result))
 
 
-def told(found: Any, form: Convert) -> Found:  # noqa: ANN401 - what the binding returns
+def told(absence: Any, form: Convert) -> Found:  # noqa: ANN401 - what the binding returns
     """The leaf that an answer makes, or why it makes none."""
-    if isinstance(found, Absence):
-        return found
+    if isinstance(absence, Absence):
+        return absence
     try:
-        return form(found)
+        return form(absence)
     except (TypeError, ValueError, AttributeError, LookupError) as error:
         return Absence("failed", "NVML", f"{type(error).__name__}: {error}")
 
 
-def brand(found: Any) -> Found:  # noqa: ANN401
+def brand(result: Any) -> Found:  # noqa: ANN401
     """The name of a brand, or its number where it is a newer one."""
-    return _BRANDS.get(int(found), str(int(found)))
+    return _BRANDS.get(int(result), str(int(result)))
 
 
 # nvml.h, nvmlBrandType_t; the names are those that nvidia-smi prints.

@@ -18,8 +18,8 @@ _C2C_LINKS, _C2C_STATUS = 170, 171
 _PEER_READ, _PEER_NVLINK = 0, 2  # capabilities; the binding's own _READ is a tuple
 
 
-def _remote(found: Any) -> Found:  # noqa: ANN401 - a structure of the binding
-    return pci_address(found.busId)
+def _remote(result: Any) -> Found:  # noqa: ANN401 - a structure of the binding
+    return pci_address(result.busId)
 
 
 # leaf, function, further arguments, form
@@ -60,13 +60,13 @@ def put_links(library: Library, handle: Any, title: str, put: Put) -> None:  # n
     states: list[Scalar | Absence | None] = []
     ended: Absence | None = None
     for link in range(_MOST_LINKS):
-        found = library.ask(function, handle, link, of=f"{title}, link {link}")
-        if isinstance(found, Absence):
-            code = int(found.code or 0)
+        absence = library.ask(function, handle, link, of=f"{title}, link {link}")
+        if isinstance(absence, Absence):
+            code = int(absence.code or 0)
             if code in _ENDED or code == LOST:
-                ended = found
+                ended = absence
                 break
-        states.append(found if isinstance(found, Absence) else bool(found))
+        states.append(absence if isinstance(absence, Absence) else bool(absence))
     if ended is not None and int(ended.code) == LOST:
         # How many links there are is not known any more.
         _put_none(put, ended, function)
@@ -92,37 +92,40 @@ def _put_by_link(
 ) -> None:
     """The other leaves of links that are up; of one that is down nothing is asked."""
     for leaf, function, arguments, form in _BY_LINK:
-        found: list[Any] = []
+        result: list[Any] = []
         for link, state in enumerate(states):
             if state is not True:
-                found.append(None)
+                result.append(None)
                 continue
             title_of_link = f"{title}, link {link}"
             answer = library.ask(function, handle, link, *arguments, of=title_of_link)
-            found.append(told(answer, form))
-        put(leaf, _of_all(found), function)
+            result.append(told(answer, form))
+        put(leaf, _of_all(result), function)
     for leaf, field in _FIELDS_BY_LINK:
         ids = [(field, link) for link in range(len(states))]
         values = library.fields(handle, ids, title)
         put(leaf, _whole(values), f"nvmlDeviceGetFieldValues {field}")
 
 
-def _of_all(found: list[Any]) -> Found:
+def _of_all(result: list[Any]) -> Found:
     """A list; or one reason, where all that were asked gave the same one."""
-    asked = [one for one in found if one is not None]
-    first = asked[0] if asked else None
+    outcome = [item for item in result if item is not None]
+    first = outcome[0] if outcome else None
     if not isinstance(first, Absence) or first.status != "not_supported":
-        return found
-    alike = all(isinstance(one, Absence) and one.code == first.code for one in asked)
-    return first if alike else found
+        return result
+    alike = all(
+        isinstance(absence, Absence) and absence.code == first.code
+        for absence in outcome
+    )
+    return first if alike else result
 
 
 def _whole(values: Sequence[Any]) -> Found:
     """One reason for all, or a list."""
-    if values and all(isinstance(one, Absence) for one in values):
+    if values and all(isinstance(value, Absence) for value in values):
         first: Absence = values[0]
         return first
-    return [told(one, whole) for one in values]  # type: ignore[misc]
+    return [told(value, whole) for value in values]  # type: ignore[misc]
 
 
 def _put_c2c(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
@@ -137,7 +140,7 @@ def _put_c2c(library: Library, handle: Any, title: str, put: Put) -> None:  # no
     values = library.fields(handle, ids, title) if ids else []
     put(
         "c2c_is_active",
-        [one if isinstance(one, Absence) else bool(one) for one in values],
+        [value if isinstance(value, Absence) else bool(value) for value in values],
         source,
     )
 
@@ -148,14 +151,14 @@ def put_peers(library: Library, sheet: Sheet, handles: Sequence[Any]) -> None:
         if isinstance(handle, Absence):
             continue  # it has said of every leaf why there is none
         for leaf, function, arguments in _BY_PEER:
-            found: list[Any] = []
+            result: list[Any] = []
             for other_number, other in enumerate(handles):
                 title = f"GPU {number} and GPU {other_number}"
                 if other_number == number:
-                    found.append(0)
+                    result.append(0)
                 elif isinstance(other, Absence):
-                    found.append(other)
+                    result.append(other)
                 else:
                     answer = library.ask(function, handle, other, *arguments, of=title)
-                    found.append(told(answer, whole))
-            sheet.put_at("gpus", number, leaf, found, function)
+                    result.append(told(answer, whole))
+            sheet.put_at("gpus", number, leaf, result, function)

@@ -30,23 +30,23 @@ def put_structures(
     for function, leaves in _GROUPS:
         _put_all(put, library.ask(function, handle, of=title), leaves, function)
     version = library.constant("nvmlMemory_v2")
-    found = library.ask("nvmlDeviceGetMemoryInfo", handle, version, of=title)
-    _put_all(put, found, _MEMORY, "nvmlDeviceGetMemoryInfo")
+    result = library.ask("nvmlDeviceGetMemoryInfo", handle, version, of=title)
+    _put_all(put, result, _MEMORY, "nvmlDeviceGetMemoryInfo")
     for name, function, leaves in _FILLED:
-        found = _filled(library, function, name, handle, title)
-        _put_all(put, found, leaves, function)
+        result = _filled(library, function, name, handle, title)
+        _put_all(put, result, leaves, function)
     _put_fabric(library, handle, title, put)
     _put_inforom(library, handle, title, put)
     for leaf, cause in _RETIRED:
         pages = library.ask("nvmlDeviceGetRetiredPages", handle, cause, of=title)
         put(leaf, told(pages, len), "nvmlDeviceGetRetiredPages")
-    found = library.ask("nvmlDeviceGetCpuAffinity", handle, _AFFINITY_WORDS, of=title)
-    put("cpu_affinity", told(found, cpu_list), "nvmlDeviceGetCpuAffinity")
+    result = library.ask("nvmlDeviceGetCpuAffinity", handle, _AFFINITY_WORDS, of=title)
+    put("cpu_affinity", told(result, cpu_list), "nvmlDeviceGetCpuAffinity")
 
 
-def _put_all(put: Put, found: Any, leaves: Leaves, function: str) -> None:  # noqa: ANN401
+def _put_all(put: Put, result: Any, leaves: Leaves, function: str) -> None:  # noqa: ANN401
     for leaf, form in leaves:
-        put(leaf, told(found, form), function)
+        put(leaf, told(result, form), function)
 
 
 def _filled(
@@ -69,21 +69,21 @@ def _filled(
 def _put_fabric(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
     """By the newest structure that the driver knows."""
     function = "nvmlDeviceGetGpuFabricInfoV"
-    found: Any = None
+    result: Any = None
     for name in _FABRIC_STRUCTURES:
-        found = _filled(library, function, name, handle, title)
-        known = not isinstance(found, Absence)
-        if known or (found.code and found.code not in _UNKNOWN_STRUCTURE):
+        result = _filled(library, function, name, handle, title)
+        known = not isinstance(result, Absence)
+        if known or (result.code and result.code not in _UNKNOWN_STRUCTURE):
             break
-    _put_all(put, found, _FABRIC, function)
+    _put_all(put, result, _FABRIC, function)
 
 
 def _put_inforom(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
     """The call returns nothing where the checksums hold, and 14 where they do not."""
     function = "nvmlDeviceValidateInforom"
-    found = library.ask(function, handle, of=title)
-    is_corrupted = isinstance(found, Absence) and found.code == _CORRUPTED
-    valid: Found = found if isinstance(found, Absence) else True
+    absence = library.ask(function, handle, of=title)
+    is_corrupted = isinstance(absence, Absence) and absence.code == _CORRUPTED
+    valid: Found = absence if isinstance(absence, Absence) else True
     put("inforom_is_valid", False if is_corrupted else valid, function)
 
 
@@ -130,36 +130,36 @@ _GROUPS: tuple[tuple[str, Leaves], ...] = (
     (
         "nvmlDeviceGetPciInfo",
         (
-            ("pci_address", lambda one: pci_address(one.busId)),
-            ("pci_device_id", lambda one: _hexadecimal(one.pciDeviceId)),
-            ("pci_subsystem_id", lambda one: _hexadecimal(one.pciSubSystemId)),
+            ("pci_address", lambda item: pci_address(item.busId)),
+            ("pci_device_id", lambda item: _hexadecimal(item.pciDeviceId)),
+            ("pci_subsystem_id", lambda item: _hexadecimal(item.pciSubSystemId)),
         ),
     ),
     (
         "nvmlDeviceGetCudaComputeCapability",
-        (("compute_capability", lambda one: f"{one[0]}.{one[1]}"),),
+        (("compute_capability", lambda item: f"{item[0]}.{item[1]}"),),
     ),
     (
         "nvmlDeviceGetEccMode",
         (
-            ("ecc_is_on", lambda one: bool(one[0])),
-            ("ecc_is_on_after_reboot", lambda one: bool(one[1])),
+            ("ecc_is_on", lambda item: bool(item[0])),
+            ("ecc_is_on_after_reboot", lambda item: bool(item[1])),
         ),
     ),
     (
         "nvmlDeviceGetMigMode",
         (
-            ("mig_is_on", lambda one: bool(one[0])),
-            ("mig_is_pending", lambda one: one[0] != one[1]),
+            ("mig_is_on", lambda item: bool(item[0])),
+            ("mig_is_pending", lambda item: item[0] != item[1]),
         ),
     ),
     (
         "nvmlDeviceGetRemappedRows",
         (
-            ("remapped_rows_correctable", lambda one: one[0]),
-            ("remapped_rows_uncorrectable", lambda one: one[1]),
-            ("remap_is_pending", lambda one: bool(one[2])),
-            ("remap_has_failed", lambda one: bool(one[3])),
+            ("remapped_rows_correctable", lambda item: item[0]),
+            ("remapped_rows_uncorrectable", lambda item: item[1]),
+            ("remap_is_pending", lambda item: bool(item[2])),
+            ("remap_has_failed", lambda item: bool(item[3])),
         ),
     ),
     (
@@ -167,19 +167,19 @@ _GROUPS: tuple[tuple[str, Leaves], ...] = (
         (
             (
                 "remap_banks",
-                lambda one: [one.max, one.high, one.partial, one.low, one.none],
+                lambda item: [item.max, item.high, item.partial, item.low, item.none],
             ),
         ),
     ),
     (
         "nvmlDeviceGetBAR1MemoryInfo",
-        (("bar1_total_bytes", lambda one: int(one.bar1Total)),),
+        (("bar1_total_bytes", lambda item: int(item.bar1Total)),),
     ),
     (
         "nvmlDeviceGetAutoBoostedClocksEnabled",
         (
-            ("auto_boost_is_on", lambda one: bool(one[0])),
-            ("auto_boost_is_on_by_default", lambda one: bool(one[1])),
+            ("auto_boost_is_on", lambda item: bool(item[0])),
+            ("auto_boost_is_on_by_default", lambda item: bool(item[1])),
         ),
     ),
     ("nvmlDeviceGetComputeRunningProcesses", (("compute_processes", len),)),
@@ -187,16 +187,16 @@ _GROUPS: tuple[tuple[str, Leaves], ...] = (
     (
         "nvmlDeviceGetPowerManagementLimitConstraints",
         (
-            ("power_limit_least_watts", lambda one: watts(one[0])),
-            ("power_limit_most_watts", lambda one: watts(one[1])),
+            ("power_limit_least_watts", lambda item: watts(item[0])),
+            ("power_limit_most_watts", lambda item: watts(item[1])),
         ),
     ),
 )
 # Used without what the driver keeps: the first version of the call counts that in.
 _MEMORY: Leaves = (
-    ("memory_total_bytes", lambda one: int(one.total)),
-    ("memory_used_bytes", lambda one: int(one.used)),
-    ("memory_reserved_bytes", lambda one: int(one.reserved)),
+    ("memory_total_bytes", lambda item: int(item.total)),
+    ("memory_used_bytes", lambda item: int(item.used)),
+    ("memory_reserved_bytes", lambda item: int(item.reserved)),
 )
 # structure, function that fills it, leaves
 _FILLED: tuple[tuple[str, str, Leaves], ...] = (
@@ -206,27 +206,27 @@ _FILLED: tuple[tuple[str, str, Leaves], ...] = (
         (
             (
                 "sram_uncorrected_volatile",
-                lambda one: int(one.volatileUncParity + one.volatileUncSecDed),
+                lambda item: int(item.volatileUncParity + item.volatileUncSecDed),
             ),
             (
                 "sram_uncorrected_aggregate",
-                lambda one: int(one.aggregateUncParity + one.aggregateUncSecDed),
+                lambda item: int(item.aggregateUncParity + item.aggregateUncSecDed),
             ),
-            ("sram_threshold_exceeded", lambda one: bool(one.bThresholdExceeded)),
+            ("sram_threshold_exceeded", lambda item: bool(item.bThresholdExceeded)),
         ),
     ),
     (
         "c_nvmlNvlinkGetBwMode_v1_t",
         "nvmlDeviceGetNvlinkBwMode",
-        (("nvlink_bandwidth_mode", lambda one: int(one.bwMode)),),
+        (("nvlink_bandwidth_mode", lambda item: int(item.bwMode)),),
     ),
 )
 _FABRIC: Leaves = (
-    ("fabric_state", lambda one: int(one.state)),
-    ("fabric_status", lambda one: int(one.status)),
-    ("fabric_cluster", lambda one: bytes(one)[_CLUSTER].hex()),
-    ("fabric_clique", lambda one: int(one.cliqueId)),
-    ("fabric_health_mask", lambda one: int(one.healthMask)),
+    ("fabric_state", lambda item: int(item.state)),
+    ("fabric_status", lambda item: int(item.status)),
+    ("fabric_cluster", lambda item: bytes(item)[_CLUSTER].hex()),
+    ("fabric_clique", lambda item: int(item.cliqueId)),
+    ("fabric_health_mask", lambda item: int(item.healthMask)),
     ("fabric_health_summary", _summary),
 )
 # leaf, cause: 0 several single-bit errors, 1 a double-bit error (nvml.h)

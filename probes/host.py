@@ -89,10 +89,10 @@ def _identity(root: Root, sheet: Sheet) -> None:
     ):
         sheet.put("host", leaf, root.line(path), path)
     path = "/proc/sys/kernel/arch"  # from Linux 6.1 on
-    told = root.line(path)
-    if isinstance(told, Absence) and root.is_live:
-        path, told = "uname", os.uname().machine
-    sheet.put("host", "architecture", told, path)
+    result = root.line(path)
+    if isinstance(result, Absence) and root.is_live:
+        path, result = "uname", os.uname().machine
+    sheet.put("host", "architecture", result, path)
     for path in ("/etc/os-release", "/usr/lib/os-release"):
         release = root.text(path)
         if not isinstance(release, Absence):
@@ -110,10 +110,10 @@ def release_name(text: str) -> Found:
 
 def _surroundings(root: Root, sheet: Sheet) -> None:
     """What stands between this process and the machine."""
-    found, source = _virtualisation(root)
-    sheet.put("host", "virtualisation", found, source)
-    found, source = _container(root)
-    sheet.put("host", "container", found, source)
+    result, source = _virtualisation(root)
+    sheet.put("host", "virtualisation", result, source)
+    result, source = _container(root)
+    sheet.put("host", "container", result, source)
 
 
 def _virtualisation(root: Root) -> tuple[str | Absence, str]:
@@ -172,11 +172,11 @@ def _limits(root: Root, sheet: Sheet) -> None:
     path = "/proc/self/limits"
     text = root.text(path)
     for leaf, label in _LIMITS.items():
-        found: Found = text if isinstance(text, Absence) else limit(text, label, path)
+        result: Found = text if isinstance(text, Absence) else limit(text, label, path)
         source = path
-        if leaf == _LOCKED and isinstance(found, int) and _may_lock_all(root):
-            found, source = _UNLIMITED, _STATUS
-        sheet.put("host", leaf, found, source)
+        if leaf == _LOCKED and isinstance(result, int) and _may_lock_all(root):
+            result, source = _UNLIMITED, _STATUS
+        sheet.put("host", leaf, result, source)
 
 
 def _may_lock_all(root: Root) -> bool:
@@ -218,17 +218,17 @@ def _load(root: Root, sheet: Sheet) -> None:
     path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
     sheet.put("host", "clock_source", root.line(path), path)
     space = root.space("/")
-    found: Found
+    result: Found
     if isinstance(space, Absence):
-        found = space
+        result = space
     elif space.is_read_only:
         # An image is full by its nature.
-        found = Absence("not_supported", "statvfs /", "is a read-only image")
+        result = Absence("not_supported", "statvfs /", "is a read-only image")
     elif not space.used + space.free:
-        found = Absence("absent", "statvfs /", "has no size")
+        result = Absence("absent", "statvfs /", "has no size")
     else:
-        found = round(space.used / (space.used + space.free), 4)
-    sheet.put("host", "root_used_share", found, "statvfs /")
+        result = round(space.used / (space.used + space.free), 4)
+    sheet.put("host", "root_used_share", result, "statvfs /")
 
 
 def first_number(text: str | Absence, path: str) -> Found:
@@ -255,29 +255,29 @@ def _devices(root: Root, sheet: Sheet) -> None:
         and root.exists("/proc/stat")
     ):
         text = ""
-    found = formed(text, degraded)
-    if isinstance(found, list):
-        found += _degraded_pools(root)
-    sheet.put("host", "degraded_arrays", found, path)
+    result = formed(text, degraded)
+    if isinstance(result, list):
+        result += _degraded_pools(root)
+    sheet.put("host", "degraded_arrays", result, path)
 
 
 def arguments(text: str) -> Found:
     """Arguments of the kernel that training is judged by."""
-    return [one for one in text.split() if _ARGUMENT.fullmatch(one)]
+    return [part for part in text.split() if _ARGUMENT.fullmatch(part)]
 
 
 def degraded(text: str) -> Found:
     """Arrays of /proc/mdstat that lack a member: `[2/1] [U_]`."""
-    found: list[str] = []
+    texts: list[str] = []
     name = ""
     for line in text.splitlines():
         if started := re.match(r"(md\S{0,40}) : ", line):
             name = started.group(1)
             if " inactive " in line:
-                found.append(name)
+                texts.append(name)
         elif name and re.search(r"\[\d+/\d+\] \[[U_]*_[U_]*\]", line):
-            found.append(name)
-    return [*dict.fromkeys(found)]
+            texts.append(name)
+    return [*dict.fromkeys(texts)]
 
 
 def _degraded_pools(root: Root) -> list[str]:
@@ -299,8 +299,8 @@ def _processes(root: Root, sheet: Sheet) -> None:
         ("slurm_daemon_is_running", "slurmd"),
         ("kubelet_is_running", "kubelet"),
     ):
-        found: Found = seen if isinstance(seen, Absence) else seen.has(name)
-        sheet.put("host", leaf, found, PROCESSES)
+        result: Found = seen if isinstance(seen, Absence) else seen.has(name)
+        sheet.put("host", leaf, result, PROCESSES)
     installed: Found = [
         name
         for name, folders in _SERVICES.items()

@@ -35,14 +35,14 @@ class Cloud(Record):
 
 def probe(root: Root, sheet: Sheet, service: str = "") -> None:
     """Put down the type; service: host and port to ask, or nothing."""
-    found, source = _by_files(root)
+    result, source = _by_files(root)
     if service and root.is_live:
         sheet.doing(f"a request to {service}")
-        asked = ask_service(root.line(f"{DMI}/sys_vendor"), service)
+        outcome = ask_service(root.line(f"{DMI}/sys_vendor"), service)
         # The service knows best; what it does not answer, files may have told.
-        if not isinstance(asked, Absence) or isinstance(found, Absence):
-            found, source = asked, f"metadata service {service}"
-    sheet.put("host", "instance_type", found, source)
+        if not isinstance(outcome, Absence) or isinstance(result, Absence):
+            result, source = outcome, f"metadata service {service}"
+    sheet.put("host", "instance_type", result, source)
 
 
 def _by_files(root: Root) -> tuple[str | Absence, str]:
@@ -53,9 +53,9 @@ def _by_files(root: Root) -> tuple[str | Absence, str]:
         return product, source
     text = root.text(_CLOUD_FILE)
     if not isinstance(text, Absence):
-        told = _by_cloud_init(text)
-        if told is not None:
-            return told, _CLOUD_FILE
+        result = _by_cloud_init(text)
+        if result is not None:
+            return result, _CLOUD_FILE
     if isinstance(product, Absence):
         return product, source
     message = "the firmware does not tell it; --imds asks the metadata service"
@@ -65,18 +65,18 @@ def _by_files(root: Root) -> tuple[str | Absence, str]:
 def _by_cloud_init(text: str) -> str | None:
     """What cloud-init kept of the service's answer when the machine was started."""
     try:
-        found: object = json.loads(text)
+        result: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
     for path in (
         ("ds", "meta_data", "instance-type"),  # Amazon
         ("ds", "meta_data", "imds", "compute", "vmSize"),  # Azure
     ):
-        one: object = found
+        outcome: object = result
         for step in path:
-            one = one.get(step) if isinstance(one, Mapping) else None
-        if isinstance(one, str) and _TYPE.fullmatch(one):
-            return one
+            outcome = outcome.get(step) if isinstance(outcome, Mapping) else None
+        if isinstance(outcome, str) and _TYPE.fullmatch(outcome):
+            return outcome
     return None
 
 
@@ -97,8 +97,8 @@ def _azure(ask: Ask) -> str | None:
 def _google(ask: Ask) -> str | None:
     """`projects/1/machineTypes/a3-highgpu-8g`, of which the last step is the type."""
     path = "/computeMetadata/v1/instance/machine-type"
-    found = ask("GET", path, {"Metadata-Flavor": "Google"})
-    return None if found is None else found.rpartition("/")[2]
+    text = ask("GET", path, {"Metadata-Flavor": "Google"})
+    return None if text is None else text.rpartition("/")[2]
 
 
 def _oracle(ask: Ask) -> str | None:
@@ -137,13 +137,13 @@ def ask_service(vendor: str | Absence, service: str) -> str | Absence:
         text = content.decode("latin-1").strip()
         return text if text.isprintable() else None
 
-    known = [one for one in CLOUDS if one.vendor == vendor]
+    known = [cloud for cloud in CLOUDS if cloud.vendor == vendor]
     source = f"metadata service {service}"
     try:
         for cloud in known or CLOUDS:
-            found = cloud.asks(ask)
-            if found is not None and _TYPE.fullmatch(found):
-                return found
+            result = cloud.asks(ask)
+            if result is not None and _TYPE.fullmatch(result):
+                return result
     except (OSError, HTTPException) as error:
         message = f"{type(error).__name__}: {error}".strip(": ")
         return Absence("failed", source, message)

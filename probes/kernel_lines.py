@@ -147,25 +147,25 @@ _PATTERNS = (
 
 def event_of(line: str) -> Event | None:
     """What a line says; None for the many that do not matter."""
-    for one in _PATTERNS:
-        if one.word not in line:
+    for pattern in _PATTERNS:
+        if pattern.word not in line:
             continue
-        matched = one.pattern.search(line)
+        matched = pattern.pattern.search(line)
         if matched is not None:
-            return _event(one.event, matched)
+            return _event(pattern.event, matched)
     return None
 
 
 def _event(name: str, matched: re.Match[str]) -> Event:
-    found = matched.groupdict()
-    code = found.get("code")
-    fatal = found.get("fatal")
-    is_marked = "fatal" in found
+    result = matched.groupdict()
+    code = result.get("code")
+    fatal = result.get("fatal")
+    is_marked = "fatal" in result
     return Event(
         name,
         None if code is None else int(code),
-        address_of(found.get("pci")),
-        found.get("device"),
+        address_of(result.get("pci")),
+        result.get("device"),
         fatal.lower() == "fatal" if is_marked and fatal else None,
     )
 
@@ -186,4 +186,4 @@ def address_of(text: str | None) -> str | None:
 def shown(line: str) -> str:
     """A line as it may stand in a snapshot."""
     kept = line.strip()[:_MOST_TEXT]
-    return "".join(one if one.isprintable() else "?" for one in kept)
+    return "".join(text if text.isprintable() else "?" for text in kept)

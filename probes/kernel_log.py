@@ -74,20 +74,20 @@ def probe(root: Root, sheet: Sheet) -> None:
 
 def events_of(lines: Iterable[Line]) -> dict[Event, _Seen]:
     """The events of a log, each with how often."""
-    found: dict[Event, _Seen] = {}
+    result: dict[Event, _Seen] = {}
     for line in lines:
         event = event_of(line.text)
         if event is None:
             continue
-        seen = found.setdefault(event, _Seen(line))
+        seen = result.setdefault(event, _Seen(line))
         seen.count += 1
         seen.last, seen.text = line.seconds, line.text
-    return found
+    return result
 
 
 def _put(sheet: Sheet, event: Event, seen: _Seen, source: str) -> None:
     number = sheet.add("kernel_events")
-    told = {
+    result = {
         **event._asdict(),
         "count": seen.count,
         "first_seconds": seen.first,
@@ -95,8 +95,8 @@ def _put(sheet: Sheet, event: Event, seen: _Seen, source: str) -> None:
         "text": shown(seen.text),
     }
     if event.event == "xid":
-        told["is_of_application"] = event.code in OF_APPLICATIONS
-    for leaf, value in told.items():
+        result["is_of_application"] = event.code in OF_APPLICATIONS
+    for leaf, value in result.items():
         absent = Absence("absent", source, "the line does not say")
         sheet.put_at(
             "kernel_events", number, leaf, absent if value is None else value, source
@@ -145,21 +145,21 @@ def _buffer(root: Root) -> list[Line] | Absence:
 def _records(number: int) -> Iterator[str]:
     for _ in range(_MOST_RECORDS):
         try:
-            found = os.read(number, _RECORD_BYTES)
+            data = os.read(number, _RECORD_BYTES)
         except BlockingIOError:
             return  # all that there is has been read
         except OSError as error:
             if error.errno == errno.EPIPE:
                 continue  # a record was overwritten meanwhile; the next one follows
             raise
-        if not found:
+        if not data:
             return
-        yield found.decode("utf-8", errors="replace").partition("\n")[0]
+        yield data.decode("utf-8", errors="replace").partition("\n")[0]
 
 
 def lines_of_buffer(records: Iterable[str]) -> list[Line]:
     """The kernel's own lines: any process of root may write others into its buffer."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for record in records:
         head, separator, text = record.partition(";")
         fields = head.split(",")
@@ -169,20 +169,20 @@ def lines_of_buffer(records: Iterable[str]) -> list[Line]:
         if not priority.isdecimal() or not microseconds.isdecimal():
             continue
         if int(priority) >> _FACILITY_SHIFT == _KERNEL:
-            found.append(Line(int(microseconds) / _MICROSECONDS, text))
-    return found
+            lines.append(Line(int(microseconds) / _MICROSECONDS, text))
+    return lines
 
 
 def lines_of_file(text: str, path: str) -> list[Line] | Absence:
     """The lines of the kernel after its last start in a file."""
-    found: list[Line] = []
+    lines: list[Line] = []
     knows_start = False
-    for one in text.splitlines():
-        matched = _STAMP.search(one)
+    for item in text.splitlines():
+        matched = _STAMP.search(item)
         if matched is None:
             continue
         line = Line(float(matched.group(1)), matched.group(2))
         if line.text.startswith(_START):
-            found, knows_start = [], True
-        found.append(line)
-    return found if knows_start else Absence("failed", path, _NO_START)
+            lines, knows_start = [], True
+        lines.append(line)
+    return lines if knows_start else Absence("failed", path, _NO_START)

@@ -70,9 +70,9 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
     """Put down the libraries, NCCL's plugins and the launchers that are found."""
     launchers = mpi_programs(root)
     sheet.put("driver", "mpi_programs", launchers, "files in folders of programs")
-    found = _found(root)
+    absence = _found(root)
     source = "files in folders of the linker"
-    if isinstance(found, Absence):
+    if isinstance(absence, Absence):
         for leaf in (
             "libraries",
             "libraries_empty",
@@ -81,20 +81,22 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
             "nccl_plugins",
             "nccl_plugin_releases",
         ):
-            sheet.put("driver", leaf, found, source)
+            sheet.put("driver", leaf, absence, source)
         return
-    plain = [one for one in found if _MATTER.fullmatch(one.name)]
-    filled = {one.name for one in plain if not one.is_empty}
-    empty = {one.path for one in found if one.is_empty}
+    plain = [library for library in absence if _MATTER.fullmatch(library.name)]
+    filled = {library.name for library in plain if not library.is_empty}
+    empty = {library.path for library in absence if library.is_empty}
     sheet.put("driver", "libraries", [*sorted(filled)], source)
     sheet.put("driver", "libraries_empty", [*sorted(empty)], source)
-    versions = nccl_versions(root, [one for one in plain if one.name == _NCCL])
+    versions = nccl_versions(
+        root, [library for library in plain if library.name == _NCCL]
+    )
     sheet.put("driver", "nccl_versions", [*sorted(set(versions))], source)
     sheet.put("driver", "nccl_version", one_version(versions, source), source)
     plugins: dict[str, Library] = {}
-    for one in found:
-        if _PLUGIN.fullmatch(one.name) and not one.is_empty:
-            plugins.setdefault(one.name, one)
+    for library in absence:
+        if _PLUGIN.fullmatch(library.name) and not library.is_empty:
+            plugins.setdefault(library.name, library)
     names = sorted(plugins)
     releases: list[Scalar | Absence | None] = [
         _release(root, plugins[name]) for name in names
@@ -112,7 +114,7 @@ def mpi_programs(root: Root) -> Found:
         *(f"{_OF_OFED}/{version}/bin" for version in named),
         *_MPI_FOLDERS,
     ]
-    present = [one for one in dict.fromkeys(places) if root.exists(one)]
+    present = [place for place in dict.fromkeys(places) if root.exists(place)]
     if not present:
         return Absence("absent", "folders of programs")
     return [
@@ -128,7 +130,7 @@ def _variable(root: Root, wanted: str) -> list[str]:
     for pair in "" if isinstance(environment, Absence) else environment.split("\0"):
         name, _, value = pair.partition("=")
         if name == wanted:
-            return [one for one in value.split(":") if one.startswith("/")]
+            return [part for part in value.split(":") if part.startswith("/")]
     return []
 
 
@@ -143,15 +145,15 @@ def one_version(versions: list[str], source: str) -> Found:
     return Absence("failed", source, message)
 
 
-def nccl_versions(root: Root, found: list[Library]) -> list[str]:
+def nccl_versions(root: Root, libraries: list[Library]) -> list[str]:
     """From the name of the file, or of the Python package that brought it."""
     versions: list[str] = []
-    for one in found:
-        matched = _VERSION.search(one.target)
+    for library in libraries:
+        matched = _VERSION.search(library.target)
         if matched is not None:
             versions.append(matched.group(1))
             continue
-        folder, separator, _ = one.path.partition("/nvidia/nccl/")
+        folder, separator, _ = library.path.partition("/nvidia/nccl/")
         names = root.names(folder) if separator else []
         packages = [] if isinstance(names, Absence) else names
         packed = [_PACKAGE.fullmatch(name) for name in packages]
@@ -165,15 +167,15 @@ def _release(root: Root, plugin: Library) -> Scalar | Absence:
     if matched is not None and not matched.group(1).startswith("0.0."):
         return matched.group(1)
     data = root.data(plugin.path)
-    told = None if isinstance(data, Absence) else _OFI_RELEASE.search(data)
-    if told is not None:
-        return told.group(1).decode()
+    match = None if isinstance(data, Absence) else _OFI_RELEASE.search(data)
+    if match is not None:
+        return match.group(1).decode()
     return Absence("absent", plugin.path, "does not tell its release")
 
 
 def _found(root: Root) -> list[Library] | Absence:
     """By folder, in the order in which a linker would look."""
-    found: list[Library] = []
+    libraries: list[Library] = []
     seen: set[str] = set()
     is_any = False
     for folder in folders(root):
@@ -190,20 +192,22 @@ def _found(root: Root) -> list[Library] | Absence:
                 continue
             seen.add(target + name)
             is_empty = root.data(target, 1) == b""
-            found.append(Library(name, path, target, is_empty))
-    return found if is_any else Absence("absent", "folders of the linker")
+            libraries.append(Library(name, path, target, is_empty))
+    return libraries if is_any else Absence("absent", "folders of the linker")
 
 
 def folders(root: Root) -> list[str]:
     """LD_LIBRARY_PATH, Python's packages, the linker's settings, the usual places."""
-    found = _variable(root, "LD_LIBRARY_PATH")
+    texts = _variable(root, "LD_LIBRARY_PATH")
     if root.is_live:
-        found += [
-            f"{one}/nvidia/nccl/lib" for one in sys.path if one.endswith("-packages")
+        texts += [
+            f"{text}/nvidia/nccl/lib" for text in sys.path if text.endswith("-packages")
         ]
     files = root.names(_LINKER_FOLDER)
     for file in [] if isinstance(files, Absence) else files:
         text = root.text(f"{_LINKER_FOLDER}/{file}")
-        found += [] if isinstance(text, Absence) else text.splitlines()
-    found = [one.strip().rstrip("/") for one in [*found, *_FOLDERS]]
-    return [one for one in dict.fromkeys(found) if one.startswith("/")][:_MOST_FOLDERS]
+        texts += [] if isinstance(text, Absence) else text.splitlines()
+    texts = [text.strip().rstrip("/") for text in [*texts, *_FOLDERS]]
+    return [text for text in dict.fromkeys(texts) if text.startswith("/")][
+        :_MOST_FOLDERS
+    ]

@@ -73,22 +73,22 @@ class Library:
     def fields(self, handle: object, ids: list[Any], of: str) -> list[Any]:
         """Field values in the order of ids: (field, scope), or the field alone."""
         function = "nvmlDeviceGetFieldValues"
-        found = self.ask(function, handle, ids, of=of)
-        if isinstance(found, Absence):
-            return [found] * len(ids)
-        return [self._field(one) for one in found]
+        absence = self.ask(function, handle, ids, of=of)
+        if isinstance(absence, Absence):
+            return [absence] * len(ids)
+        return [self._field(item) for item in absence]
 
-    def _field(self, found: Any) -> Any:  # noqa: ANN401 - a structure of the binding
-        source = f"nvmlDeviceGetFieldValues {found.fieldId}"
-        if found.nvmlReturn:
-            self.codes.add(found.nvmlReturn)
-            reason = _REASONS.get(found.nvmlReturn, "failed")
-            return Absence(reason, source, code=str(found.nvmlReturn))
+    def _field(self, result: Any) -> Any:  # noqa: ANN401 - a structure of the binding
+        source = f"nvmlDeviceGetFieldValues {result.fieldId}"
+        if result.nvmlReturn:
+            self.codes.add(result.nvmlReturn)
+            reason = _REASONS.get(result.nvmlReturn, "failed")
+            return Absence(reason, source, code=str(result.nvmlReturn))
         # The member of the union: nvml.h, nvmlValueType_t.
         members = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
-        if found.valueType >= len(members):
-            return Absence("failed", source, f"value of type {found.valueType}")
-        return getattr(found.value, members[found.valueType])
+        if result.valueType >= len(members):
+            return Absence("failed", source, f"value of type {result.valueType}")
+        return getattr(result.value, members[result.valueType])
 
     def _absence(self, function: str, error: Any) -> Absence:  # noqa: ANN401
         code = int(error.value)
@@ -99,6 +99,6 @@ class Library:
         return Absence(reason, function, str(error), str(code))
 
 
-def text_of(found: Any) -> Any:  # noqa: ANN401 - a leaf
+def text_of(data: Any) -> Any:  # noqa: ANN401 - a leaf
     """Bytes of older bindings as text."""
-    return found.decode("utf-8", "replace") if isinstance(found, bytes) else found
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else data

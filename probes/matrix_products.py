@@ -163,17 +163,19 @@ def _timed(
     problem: Problem, iterations: int, has_time: Callable[[], bool]
 ) -> list[float]:
     """So many products, or as many as there is time for, a few at least."""
-    found = problem.seconds(min(_FEW, iterations))
-    while len(found) < iterations and has_time():
-        found += problem.seconds(min(_FEW, iterations - len(found)))
-    return found
+    result = problem.seconds(min(_FEW, iterations))
+    while len(result) < iterations and has_time():
+        result += problem.seconds(min(_FEW, iterations - len(result)))
+    return result
 
 
 def matrix_products(
     products: Sequence[Product], multiplier: Multiplier
 ) -> list[Mapping[str, object]]:
     """The products as evidence; those that failed are none."""
-    return [_leaves(one, multiplier) for one in products if one.flops_per_second]
+    return [
+        _leaves(product, multiplier) for product in products if product.flops_per_second
+    ]
 
 
 def _leaves(product: Product, multiplier: Multiplier) -> Mapping[str, object]:
@@ -198,4 +200,4 @@ def _leaves(product: Product, multiplier: Multiplier) -> Mapping[str, object]:
         "power_limit_default_watts": default,
     }
     absent = {"status": "absent"}
-    return {name: absent if one is None else one for name, one in leaves.items()}
+    return {name: absent if leaf is None else leaf for name, leaf in leaves.items()}

@@ -27,14 +27,16 @@ def put_memory(root: Root, sheet: Sheet) -> None:
     """Put down all leaves of memory."""
     text = root.text(_MEMINFO)
     for leaf, (label, unit) in _LEAVES.items():
-        found: Found = text if isinstance(text, Absence) else meminfo(text, label, unit)
-        sheet.put("host", leaf, found, _MEMINFO)
+        result: Found = (
+            text if isinstance(text, Absence) else meminfo(text, label, unit)
+        )
+        sheet.put("host", leaf, result, _MEMINFO)
     for leaf, place in (("shared_memory_bytes", 0), ("shared_memory_free_bytes", 1)):
         space = root.space("/dev/shm")  # noqa: S108 - it is looked at, not written to
-        found = (
+        result = (
             space if isinstance(space, Absence) else (space.total, space.free)[place]
         )
-        sheet.put("host", leaf, found, "statvfs /dev/shm")
+        sheet.put("host", leaf, result, "statvfs /dev/shm")
     limit, source = _group_limit(root)
     sheet.put("host", "memory_limit_bytes", limit, source)
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -67,16 +69,16 @@ def large_blocks(text: str) -> Found:
 
     Only of the zone Normal: the small zones below it have few on every machine.
     """
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for line in text.splitlines():
         matched = _ZONE.match(line.strip())
         if matched is None or matched.group(2) != "Normal":
             continue
-        blocks = [int(one) for one in matched.group(3).split()]
-        found[int(matched.group(1))] = sum(blocks[_LARGE_ORDER:])
-    if not found:
+        blocks = [int(part) for part in matched.group(3).split()]
+        result[int(matched.group(1))] = sum(blocks[_LARGE_ORDER:])
+    if not result:
         return Absence("absent", "/proc/buddyinfo", "has no zone Normal")
-    return [found[node] for node in sorted(found)]
+    return [result[node] for node in sorted(result)]
 
 
 def _group_limit(root: Root) -> tuple[int | Absence, str]:
@@ -96,7 +98,7 @@ def _group_limit(root: Root) -> tuple[int | Absence, str]:
 
 def _least(root: Root, base: str, group: str, file: str) -> tuple[int | Absence, str]:
     """The root of all groups has no such file, and no limit."""
-    steps = [one for one in group.split("/") if one not in {"", ".", ".."}]
+    steps = [part for part in group.split("/") if part not in {"", ".", ".."}]
     limits: list[int] = []
     source = f"{base}/**/{file}"
     if not root.exists(base):
@@ -115,17 +117,17 @@ def _errors(root: Root, sheet: Sheet) -> None:
     """Uncorrected errors that the memory controllers have counted since boot."""
     source = f"{_CONTROLLERS}/mc*/ue_count"
     names = root.names(_CONTROLLERS)
-    found: Found = Absence("absent", source, "no driver of memory controllers")
+    result: Found = Absence("absent", source, "no driver of memory controllers")
     if isinstance(names, Absence):
-        found = names
+        result = names
     else:
         counts = [
             root.number(f"{_CONTROLLERS}/{name}/ue_count")
             for name in names
             if re.fullmatch(r"mc\d+", name)
         ]
-        unread = [one for one in counts if isinstance(one, Absence)]
-        total = sum(one for one in counts if isinstance(one, int))
+        unread = [count for count in counts if isinstance(count, Absence)]
+        total = sum(count for count in counts if isinstance(count, int))
         if counts:
-            found = unread[0] if unread and not total else total
-    sheet.put("host", "memory_errors_uncorrected", found, source)
+            result = unread[0] if unread and not total else total
+    sheet.put("host", "memory_errors_uncorrected", result, source)

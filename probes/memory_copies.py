@@ -87,11 +87,11 @@ def steps(device: CopyDevice) -> list[Step]:
     gpus = list(device.gpus)
     if gpus == [None]:
         return [Step("local", None, None)]
-    found = [Step("host_to_device", None, gpu) for gpu in gpus]
-    found += [Step("device_to_host", gpu, None) for gpu in gpus]
-    found += [Step("local", gpu, gpu) for gpu in gpus]
-    pairs = [(one, other) for one in gpus for other in gpus if one != other]
-    return found + [Step("device_to_device", one, other) for one, other in pairs]
+    result = [Step("host_to_device", None, gpu) for gpu in gpus]
+    result += [Step("device_to_host", gpu, None) for gpu in gpus]
+    result += [Step("local", gpu, gpu) for gpu in gpus]
+    pairs = [(gpu, other) for gpu in gpus for other in gpus if gpu != other]
+    return result + [Step("device_to_device", number, other) for number, other in pairs]
 
 
 def measured(
@@ -148,11 +148,11 @@ def copy_tests(
 
     A GPU or pair that was not come to, or failed, stands there without a rate.
     """
-    by_step = {one.step: one.bytes_per_second for one in rates}
+    by_step = {rate.step: rate.bytes_per_second for rate in rates}
     names = {device.name_of(gpu) for gpu in device.gpus}
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
     for direction in DIRECTIONS:
-        its = [one for one in steps(device) if one.direction == direction]
+        its = [step for step in steps(device) if step.direction == direction]
         if by_step.keys().isdisjoint(its):
             continue
         test: dict[str, object] = {
@@ -166,11 +166,11 @@ def copy_tests(
             "gpu": names.copy().pop() if len(names) == 1 else "",
             "size_bytes": amounts.size_bytes,
             "iterations": amounts.iterations,
-            "from_gpu": [one.source for one in its],
-            "to_gpu": [one.target for one in its],
-            "bytes_per_second": [by_step.get(one) for one in its],
+            "from_gpu": [step.source for step in its],
+            "to_gpu": [step.target for step in its],
+            "bytes_per_second": [by_step.get(step) for step in its],
         }
         if not test["gpu"]:
             test["gpu"] = {"status": "absent"}
-        found.append(test)
-    return found
+        result.append(test)
+    return result

@@ -58,27 +58,27 @@ def probe(root: Root, sheet: Sheet, *told: str) -> None:
     sheet.listed(_KIND)
     for number, (role, path) in enumerate(paths):
         sheet.doing(f"the look at {path}")
-        found = _as_named(root, role, path)
-        for leaf, value in _permitted(_looked_at(root, path, found)).items():
+        text = _as_named(root, role, path)
+        for leaf, value in _permitted(_looked_at(root, path, text)).items():
             sheet.put_at(_KIND, number, leaf, value, _SOURCES[leaf])
 
 
 def _as_named(root: Root, role: str, path: str) -> str:
     """The path, or that of the first file whose name begins with it."""
     ends = _ENDS if role == "data" else _ENDS[:1]
-    there = (one for one in ends if root.is_folder(path + one) in {True, False})
+    there = (end for end in ends if root.is_folder(path + end) in {True, False})
     return path + next(there, "")
 
 
-def _looked_at(root: Root, path: str, found: str) -> dict[str, Found]:
-    is_folder, nearest = root.is_folder(found), _nearest_folder(root, path)
+def _looked_at(root: Root, path: str, text: str) -> dict[str, Found]:
+    is_folder, nearest = root.is_folder(text), _nearest_folder(root, path)
     reading = _READ | (_SEARCH if is_folder is True else 0)
     nothing = is_folder if isinstance(is_folder, Absence) else None
     leaves: dict[str, Found] = {
-        "exists": _exists(root, found),
+        "exists": _exists(root, text),
         "is_folder": is_folder,
-        "is_empty": root.is_empty(found) if is_folder is True else _NO_FOLDER,
-        "is_readable": nothing or root.grants(found, reading),
+        "is_empty": root.is_empty(text) if is_folder is True else _NO_FOLDER,
+        "is_readable": nothing or root.grants(text, reading),
         "nearest_folder": nearest,
     }
     if isinstance(nearest, Absence):
@@ -88,20 +88,20 @@ def _looked_at(root: Root, path: str, found: str) -> dict[str, Found]:
     mount, space = _mount(root, nearest, mounts), root.space(nearest)
     return {
         **leaves,
-        "file_system": formed(mount, lambda one: one.kind),
-        "mount_point": formed(mount, lambda one: one.point),
+        "file_system": formed(mount, lambda mount: mount.kind),
+        "mount_point": formed(mount, lambda mount: mount.point),
         "is_read_only": _is_read_only(mount, space),
-        "total_bytes": formed(space, lambda one: one.total),
-        "free_bytes": formed(space, lambda one: one.free),
+        "total_bytes": formed(space, lambda space: space.total),
+        "free_bytes": formed(space, lambda space: space.free),
         "is_writable": root.grants(nearest, _WRITE | _SEARCH),
     }
 
 
 def _exists(root: Root, path: str) -> bool | Absence:
     """No where nothing is; a folder above that is closed hides whether it is there."""
-    found = root.is_folder(path)
-    if isinstance(found, Absence):
-        return False if found.status == "absent" else found
+    absence = root.is_folder(path)
+    if isinstance(absence, Absence):
+        return False if absence.status == "absent" else absence
     return True
 
 
@@ -129,7 +129,7 @@ def _is_read_only(mount: Mount | Absence, space: Space | Absence) -> Found:
     """As the file system says itself, or else as it is mounted."""
     if not isinstance(space, Absence):
         return space.is_read_only
-    return formed(mount, lambda one: one.is_read_only)
+    return formed(mount, lambda mount: mount.is_read_only)
 
 
 def _permitted(leaves: dict[str, Found]) -> dict[str, Found]:
@@ -146,15 +146,15 @@ def mounts_of(text: str | Absence) -> list[Mount] | Absence:
     """The mounts of proc_pid_mountinfo(5), in their order."""
     if isinstance(text, Absence):
         return text
-    found: list[Mount] = []
+    mounts: list[Mount] = []
     for line in text.splitlines():
         before, dash, after = line.partition(" - ")
         fields, of_system = before.split(), after.split()
         if dash and len(fields) >= _FEWEST_FIELDS and of_system:
             options = {*fields[5].split(","), *of_system[-1].split(",")}
-            point = _OCTAL.sub(lambda one: chr(int(one[1], 8)), fields[4])
-            found.append(Mount(point, of_system[0], "ro" in options))
-    return found
+            point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[4])
+            mounts.append(Mount(point, of_system[0], "ro" in options))
+    return mounts
 
 
 def _mount(root: Root, folder: str, mounts: list[Mount] | Absence) -> Mount | Absence:
@@ -165,7 +165,11 @@ def _mount(root: Root, folder: str, mounts: list[Mount] | Absence) -> Mount | Ab
     if isinstance(mounts, Absence):
         return mounts
     inside = (path or "/").rstrip("/") + "/"
-    around = [one for one in mounts if inside.startswith(one.point.rstrip("/") + "/")]
+    around = [
+        mount for mount in mounts if inside.startswith(mount.point.rstrip("/") + "/")
+    ]
     if not around:
         return Absence("absent", _MOUNTS, f"no mount holds {folder}")
-    return max(enumerate(around), key=lambda one: (len(one[1].point), one[0]))[1]
+    return max(
+        enumerate(around), key=lambda numbers: (len(numbers[1].point), numbers[0])
+    )[1]

@@ -76,9 +76,9 @@ def _device(
     number = sheet.add("pci_devices")
     folder, shown = f"{_DEVICES}/{name}", f"{_DEVICES}/{{address}}"
 
-    def put(leaf: str, found: Found, source: str) -> None:
+    def put(leaf: str, entry: Found, source: str) -> None:
         place = f"{shown}/{source}" if source else shown
-        sheet.put_at("pci_devices", number, leaf, found, place)
+        sheet.put_at("pci_devices", number, leaf, entry, place)
 
     put("address", name, "")
     for leaf, file in (
@@ -106,8 +106,8 @@ def _device(
         put(leaf, width(root.number(f"{folder}/{file}"), f"{folder}/{file}"), file)
     for leaf, (file, total) in _ERRORS.items():
         text = root.text(f"{folder}/{file}")
-        found = text if isinstance(text, Absence) else errors(text, total, file)
-        put(leaf, found, file)
+        result = text if isinstance(text, Absence) else errors(text, total, file)
+        put(leaf, result, file)
     path = f"{folder}/config"
     space = root.data(path, 4096)
     for leaf, read in (
@@ -127,11 +127,11 @@ def speed(text: str | Absence, path: str) -> Found:
     return float(matched.group(1))
 
 
-def width(found: int | Absence, path: str) -> Found:
+def width(number: int | Absence, path: str) -> Found:
     """Lanes; a link that is down or virtual tells none."""
-    if isinstance(found, Absence) or found not in _UNKNOWN_WIDTHS:
-        return found
-    return Absence("absent", path, f"the link tells {found}")
+    if isinstance(number, Absence) or number not in _UNKNOWN_WIDTHS:
+        return number
+    return Absence("absent", path, f"the link tells {number}")
 
 
 def errors(text: str, total: str, path: str) -> Found:

@@ -46,21 +46,21 @@ def _model(info: str) -> str | Absence:
     named = labelled(info, "model name", _INFO)
     if not isinstance(named, Absence):
         return named
-    numbers = [labelled(info, one, _INFO) for one in ("CPU implementer", "CPU part")]
-    told = [one for one in numbers if not isinstance(one, Absence)]
-    return f"Arm {' '.join(told)}" if len(told) == len(numbers) else named
+    numbers = [labelled(info, text, _INFO) for text in ("CPU implementer", "CPU part")]
+    texts = [number for number in numbers if not isinstance(number, Absence)]
+    return f"Arm {' '.join(texts)}" if len(texts) == len(numbers) else named
 
 
 def numbers_of(text: str) -> list[int] | None:
     """A list of the kernel, `0-3,8`, number by number; None for any other text."""
-    found: list[int] = []
+    result: list[int] = []
     for part in text.split(","):
         matched = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
         if matched is None:
             return None
         first = int(matched.group(1))
-        found += range(first, int(matched.group(2) or first) + 1)
-    return found
+        result += range(first, int(matched.group(2) or first) + 1)
+    return result
 
 
 def _listed(root: Root, path: str) -> int | Absence:
@@ -109,28 +109,33 @@ def _clock(root: Root, sheet: Sheet, info: str | Absence) -> None:
     policies = root.names(f"{_PROCESSORS}/cpufreq")
     source = f"{_PROCESSORS}/cpufreq/policy*/scaling_governor"
     folders = [] if isinstance(policies, Absence) else policies
-    folders = [one for one in folders if one.startswith("policy")]
+    folders = [folder for folder in folders if folder.startswith("policy")]
     named = [
-        root.line(f"{_PROCESSORS}/cpufreq/{one}/scaling_governor") for one in folders
+        root.line(f"{_PROCESSORS}/cpufreq/{folder}/scaling_governor")
+        for folder in folders
     ]
-    governors = sorted({one for one in named if not isinstance(one, Absence)})
-    unread = [one for one in named if isinstance(one, Absence)]
-    found: Found = [*governors, *unread[:1]]
+    governors = sorted({text for text in named if not isinstance(text, Absence)})
+    unread = [absence for absence in named if isinstance(absence, Absence)]
+    result: Found = [*governors, *unread[:1]]
     absent = policies if isinstance(policies, Absence) else Absence("absent", source)
-    sheet.put("host", "governors", found if named else absent, source)
-    told = [] if isinstance(info, Absence) else _megahertz(info)
+    sheet.put("host", "governors", result if named else absent, source)
+    numbers = [] if isinstance(info, Absence) else _megahertz(info)
     source = _INFO
-    if not told:
+    if not numbers:
         source = f"{_PROCESSORS}/cpufreq/policy*/scaling_cur_freq"
         read = [
-            root.number(f"{_PROCESSORS}/cpufreq/{one}/scaling_cur_freq")
-            for one in folders
+            root.number(f"{_PROCESSORS}/cpufreq/{folder}/scaling_cur_freq")
+            for folder in folders
         ]
-        told = [one / _KILOHERTZ_PER_MHZ for one in read if isinstance(one, int)]
-    mean = round(sum(told) / len(told), 1) if told else Absence("absent", source)
+        numbers = [
+            number / _KILOHERTZ_PER_MHZ for number in read if isinstance(number, int)
+        ]
+    mean = (
+        round(sum(numbers) / len(numbers), 1) if numbers else Absence("absent", source)
+    )
     sheet.put("host", "processor_mhz", mean, source)
 
 
 def _megahertz(info: str) -> list[float]:
-    found = re.findall(r"^cpu MHz\s*: (\d{1,6}(?:\.\d+)?)$", info, re.MULTILINE)
-    return [float(one) for one in found]
+    result = re.findall(r"^cpu MHz\s*: (\d{1,6}(?:\.\d+)?)$", info, re.MULTILINE)
+    return [float(item) for item in result]

@@ -68,8 +68,8 @@ def _device(root: Root, sheet: Sheet, name: str) -> None:
     number = sheet.add("rdma_devices")
     folder, shown = f"{_DEVICES}/{name}", f"{_DEVICES}/{{device}}"
 
-    def put(leaf: str, found: Found, source: str) -> None:
-        sheet.put_at("rdma_devices", number, leaf, found, f"{shown}/{source}")
+    def put(leaf: str, result: Found, source: str) -> None:
+        sheet.put_at("rdma_devices", number, leaf, result, f"{shown}/{source}")
 
     put("name", name, "")
     for leaf, file in (
@@ -116,8 +116,8 @@ def _port(root: Root, sheet: Sheet, device: str, port: str) -> None:
     folder = f"{_DEVICES}/{device}/ports/{port}"
     shown = f"{_DEVICES}/{{device}}/ports/{{port}}"
 
-    def put(leaf: str, found: Found, source: str) -> None:
-        sheet.put_at("rdma_ports", number, leaf, found, f"{shown}/{source}")
+    def put(leaf: str, result: Found, source: str) -> None:
+        sheet.put_at("rdma_ports", number, leaf, result, f"{shown}/{source}")
 
     put("device", device, "")
     put("number", int(port) if port.isdecimal() else 0, "")
@@ -127,8 +127,8 @@ def _port(root: Root, sheet: Sheet, device: str, port: str) -> None:
     put("rate_gbit_per_second", rate_of(root.line(f"{folder}/rate"), folder), "rate")
     put("lid", root.number(f"{folder}/lid"), "lid")
     put("subnet_manager_lid", root.number(f"{folder}/sm_lid"), "sm_lid")
-    told = Absence("not_supported", f"{shown}", "sysfs does not tell it")
-    put("active_mtu_bytes", told, "")
+    absence = Absence("not_supported", f"{shown}", "sysfs does not tell it")
+    put("active_mtu_bytes", absence, "")
     put("partition_keys", _texts(root, f"{folder}/pkeys"), "pkeys/*")
     for leaf, file in _COUNTERS.items():
         put(leaf, root.number(f"{folder}/{file}"), file)
@@ -142,20 +142,20 @@ def _gids(root: Root, put: Put, folder: str) -> None:
         for leaf in ("gid_kinds", "gid_types"):
             put(leaf, names, "gids")
         return
-    indices = sorted(int(one) for one in names if one.isdecimal())[:_MOST_GIDS]
+    indices = sorted(int(name) for name in names if name.isdecimal())[:_MOST_GIDS]
     gids = [root.line(f"{folder}/gids/{index}") for index in indices]
-    kinds = [one if isinstance(one, Absence) else kind_of_gid(one) for one in gids]
+    kinds = [gid if isinstance(gid, Absence) else kind_of_gid(gid) for gid in gids]
     used = len(kinds)
     while used and kinds[used - 1] == "unset":
         used -= 1
     put("gid_kinds", [*kinds[:used]], "gids/*")
     types = [root.line(f"{folder}/gid_attrs/types/{index}") for index in indices]
     # The kernel refuses to tell the type of an entry that is not set.
-    told: list[Scalar | Absence | None] = [
-        "" if isinstance(one, Absence) and kind == "unset" else one
-        for one, kind in zip(types, kinds, strict=True)
+    result: list[Scalar | Absence | None] = [
+        "" if isinstance(type_, Absence) and kind == "unset" else type_
+        for type_, kind in zip(types, kinds, strict=True)
     ]
-    put("gid_types", told[:used], "gid_attrs/types/*")
+    put("gid_types", result[:used], "gid_attrs/types/*")
     device = root.line(f"{folder}/gid_attrs/ndevs/0")
     put("network_interface", device, "gid_attrs/ndevs/0")
 
@@ -180,7 +180,7 @@ def _texts(root: Root, folder: str) -> Found:
     names = root.names(folder)
     if isinstance(names, Absence):
         return names
-    indices = sorted(int(one) for one in names if one.isdecimal())[:_MOST_KEYS]
+    indices = sorted(int(name) for name in names if name.isdecimal())[:_MOST_KEYS]
     return [root.line(f"{folder}/{index}") for index in indices]
 
 
@@ -192,14 +192,14 @@ def _enabled(root: Root, folder: str) -> Found:
     names = root.names(folder)
     if isinstance(names, Absence):
         return names
-    found: list[Scalar | Absence | None] = []
-    for name in sorted(one for one in names if one.isdecimal()):
+    result: list[Scalar | Absence | None] = []
+    for name in sorted(name for name in names if name.isdecimal()):
         state = root.number(f"{folder}/{name}")
         if isinstance(state, Absence):
             return state
         if state:
-            found.append(int(name))
-    return found
+            result.append(int(name))
+    return result
 
 
 def _interfaces(root: Root, sheet: Sheet) -> None:
@@ -217,8 +217,8 @@ def _interface(root: Root, sheet: Sheet, name: str) -> None:
     number = sheet.add("network_interfaces")
     folder, shown = f"{_INTERFACES}/{name}", f"{_INTERFACES}/{{name}}"
 
-    def put(leaf: str, found: Found, source: str) -> None:
-        sheet.put_at("network_interfaces", number, leaf, found, f"{shown}/{source}")
+    def put(leaf: str, result: Found, source: str) -> None:
+        sheet.put_at("network_interfaces", number, leaf, result, f"{shown}/{source}")
 
     put("name", name, "")
     put("state", root.line(f"{folder}/operstate"), "operstate")

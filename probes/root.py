@@ -54,25 +54,25 @@ class Root:
 
     def text(self, path: str) -> str | Absence:
         """The text of a file, without blanks around it."""
-        found = self.data(path)
-        return found if isinstance(found, Absence) else _decoded(found)
+        absence = self.data(path)
+        return absence if isinstance(absence, Absence) else _decoded(absence)
 
     def line(self, path: str) -> str | Absence:
         """The first line of a file, short and printable: what may be a leaf."""
-        found = self.data(path, _MOST_IN_A_LINE * 4)
-        if isinstance(found, Absence):
-            return found
-        first = _decoded(found).partition("\n")[0].rstrip("\0")[:_MOST_IN_A_LINE]
-        return "".join(one if one.isprintable() else "?" for one in first)
+        absence = self.data(path, _MOST_IN_A_LINE * 4)
+        if isinstance(absence, Absence):
+            return absence
+        first = _decoded(absence).partition("\n")[0].rstrip("\0")[:_MOST_IN_A_LINE]
+        return "".join(text if text.isprintable() else "?" for text in first)
 
     def tail(self, path: str) -> str | Absence:
         """The end of a file that may be long: its last whole lines."""
-        found = self.data(path, from_end=True)
-        if isinstance(found, Absence):
-            return found
-        if len(found) == _MOST_BYTES:
-            found = found.partition(b"\n")[2]
-        return _decoded(found)
+        absence = self.data(path, from_end=True)
+        if isinstance(absence, Absence):
+            return absence
+        if len(absence) == _MOST_BYTES:
+            absence = absence.partition(b"\n")[2]
+        return _decoded(absence)
 
     def data(
         self, path: str, most: int = _MOST_BYTES, *, from_end: bool = False
@@ -108,10 +108,10 @@ class Root:
     def names(self, path: str) -> list[str] | Absence:
         """The entries of a folder, sorted."""
         try:
-            found = sorted(os.listdir(self._opened(path)))
+            texts = sorted(os.listdir(self._opened(path)))
         except OSError as error:
             return absence_of(path, error)
-        return found[:_MOST_NAMES]
+        return texts[:_MOST_NAMES]
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
@@ -123,12 +123,12 @@ class Root:
     def target(self, path: str) -> str | Absence:
         """Where a path leads when all links are followed, as a path of the machine."""
         try:
-            found = self._inside(path)
+            text = self._inside(path)
         except OSError as error:
             return absence_of(path, error)
-        if not os.path.exists(found):
+        if not os.path.exists(text):
             return Absence("absent", path)
-        return found if self.is_live else found.removeprefix(self._folder)
+        return text if self.is_live else text.removeprefix(self._folder)
 
     def is_open_to_this_user(self, path: str) -> bool:
         """Whether this user may read and write there; nothing is opened for it."""
@@ -165,15 +165,15 @@ class Root:
             message = "a copy of the files has no file systems"
             return Absence("absent", f"statvfs {path}", message)
         try:
-            found = os.statvfs(path)
+            result = os.statvfs(path)
         except OSError as error:
             return absence_of(f"statvfs {path}", error)
-        unit = found.f_frsize
+        unit = result.f_frsize
         return Space(
-            unit * found.f_blocks,
-            unit * found.f_bavail,
-            unit * (found.f_blocks - found.f_bfree),
-            bool(found.f_flag & os.ST_RDONLY),
+            unit * result.f_blocks,
+            unit * result.f_bavail,
+            unit * (result.f_blocks - result.f_bfree),
+            bool(result.f_flag & os.ST_RDONLY),
         )
 
     def _opened(self, path: str) -> str:
@@ -182,12 +182,12 @@ class Root:
 
     def _inside(self, path: str) -> str:
         """The path below the folder; raises FileNotFoundError where it leads out."""
-        found = os.path.realpath(self._folder + path)
-        if self.is_live or found == self._folder:
-            return found
-        if not found.startswith(self._folder + "/"):
+        result = os.path.realpath(self._folder + path)
+        if self.is_live or result == self._folder:
+            return result
+        if not result.startswith(self._folder + "/"):
             raise FileNotFoundError(errno.ENOENT, "leads out of the folder", path)
-        return found
+        return result
 
 
 def _read(number: int, most: int) -> bytes:
@@ -200,8 +200,8 @@ def _read(number: int, most: int) -> bytes:
     return b"".join(pieces)
 
 
-def _decoded(found: bytes) -> str:
-    return found.decode("utf-8", errors="replace").strip()
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace").strip()
 
 
 def path_end(path: str) -> str:

@@ -40,7 +40,9 @@ class Processes(Record):
     def has(self, name: str) -> bool | Absence:
         """Whether a program of that name runs."""
         short = name[:_MOST_NAME]
-        if any(one.name == short and one.state not in "ZX" for one in self.seen):
+        if any(
+            process.name == short and process.state not in "ZX" for process in self.seen
+        ):
             return True
         return False if self.are_all else _ONLY_OWN
 
@@ -54,11 +56,11 @@ def processes(root: Root) -> Processes | Absence:
     names = root.names("/proc")
     if isinstance(names, Absence):
         return names
-    found = [_process(root, int(name)) for name in names if name.isdecimal()]
-    seen = tuple(one for one in found if one is not None)
+    result = [_process(root, int(name)) for name in names if name.isdecimal()]
+    seen = tuple(process for process in result if process is not None)
     if not seen:
         return Absence("absent", SOURCE)
-    return Processes(seen, any(one.name == _FIRST_THREAD for one in seen))
+    return Processes(seen, any(process.name == _FIRST_THREAD for process in seen))
 
 
 def _process(root: Root, number: int) -> Process | None:
@@ -74,22 +76,28 @@ def _process(root: Root, number: int) -> Process | None:
     return Process(number, name, state, is_thread, rest[_STARTED])
 
 
-def stuck(root: Root, found: Processes) -> int | Absence:
+def stuck(root: Root, result: Processes) -> int | Absence:
     """Processes in uninterruptible sleep, at each of several looks.
 
     Every disk access sleeps so for a moment, and some threads of the kernel always do.
     """
     waiting = [
-        one for one in found.seen if one.state == "D" and not one.is_kernel_thread
+        process
+        for process in result.seen
+        if process.state == "D" and not process.is_kernel_thread
     ]
     for _ in range(_LOOKS - 1):
         if not waiting or not root.is_live:
             break
         time.sleep(_PAUSE_SECONDS)
-        waiting = [one for one in waiting if _process(root, one.number) == one]
-    return found.counted([one.number for one in waiting])
+        waiting = [
+            process for process in waiting if _process(root, process.number) == process
+        ]
+    return result.counted([process.number for process in waiting])
 
 
-def zombies(found: Processes) -> int | Absence:
+def zombies(result: Processes) -> int | Absence:
     """Processes that have ended and that nobody has asked for."""
-    return found.counted([one.number for one in found.seen if one.state == "Z"])
+    return result.counted(
+        [process.number for process in result.seen if process.state == "Z"]
+    )

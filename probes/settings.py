@@ -56,21 +56,21 @@ def layers_of(root: Root) -> list[Layer] | Absence:
     environment = _environment(root)
     if isinstance(environment, Absence):
         return environment
-    found = [Layer("environment", _ENVIRONMENT, environment)]
+    layers = [Layer("environment", _ENVIRONMENT, environment)]
     file = dict(environment).get(_USER_FILE_VARIABLE) or _home_file(root, environment)
     for name, path in (("user_file", file), ("system_file", _SYSTEM_FILE)):
         text = Absence("absent", _USER_FILE) if path is None else root.text(path)
         if not isinstance(text, Absence):
-            found.append(Layer(name, path or "", assignments(text)))
+            layers.append(Layer(name, path or "", assignments(text)))
         elif text.status != "absent":
             return text
-    return found
+    return layers
 
 
 def _environment(root: Root) -> Pairs | Absence:
     text = root.text(_ENVIRONMENT)
     if not isinstance(text, Absence):
-        pairs = [one.partition("=") for one in text.split("\0")]
+        pairs = [part.partition("=") for part in text.split("\0")]
         return [(name, value) for name, equals, value in pairs if equals]
     if root.is_live:
         return [*os.environ.items()]
@@ -93,8 +93,8 @@ def _put(sheet: Sheet, layer: Layer) -> None:
 
 def assignments(text: str) -> Pairs:
     """As NCCL reads its files: blanks and quotes stay, `#` begins a comment line."""
-    lines = [one for one in text.splitlines() if not one.startswith("#")]
-    pairs = [one.partition("=") for one in lines]
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    pairs = [line.partition("=") for line in lines]
     return [(name, value) for name, equals, value in pairs if equals]
 
 

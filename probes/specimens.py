@@ -41,11 +41,11 @@ def without_specimens(snapshot: dict[str, Any], salt: bytes) -> dict[str, Any]:
     cleaned = dict(snapshot)
     for name in SPECIMENS:
         kind, _, leaf = name.partition(".")
-        found = cleaned.get(kind)
-        if isinstance(found, list):
-            cleaned[kind] = [_without(one, leaf, salt) for one in found]
-        elif isinstance(found, dict):
-            cleaned[kind] = _without(found, leaf, salt)
+        result = cleaned.get(kind)
+        if isinstance(result, list):
+            cleaned[kind] = [_without(item, leaf, salt) for item in result]
+        elif isinstance(result, dict):
+            cleaned[kind] = _without(result, leaf, salt)
     return cleaned
 
 
@@ -57,13 +57,13 @@ def without_credentials(snapshot: dict[str, Any]) -> dict[str, Any]:
     cleaned = dict(snapshot)
     variables = cleaned.get("variables")
     if isinstance(variables, list):
-        cleaned["variables"] = [_without_credential(one) for one in variables]
+        cleaned["variables"] = [_without_credential(variable) for variable in variables]
     for kind, leaf in _QUOTED:
-        found = cleaned.get(kind)
-        if isinstance(found, list):
-            cleaned[kind] = [{**one, **_starred(one, leaf)} for one in found]
-        elif isinstance(found, dict):
-            cleaned[kind] = {**found, **_starred(found, leaf)}
+        result = cleaned.get(kind)
+        if isinstance(result, list):
+            cleaned[kind] = [{**item, **_starred(item, leaf)} for item in result]
+        elif isinstance(result, dict):
+            cleaned[kind] = {**result, **_starred(result, leaf)}
     return cleaned
 
 
@@ -79,7 +79,9 @@ def _starred(part: dict[str, Any], leaf: str) -> dict[str, Any]:
     if isinstance(value, str):
         return {leaf: _starred_text(value)}
     if isinstance(value, list):
-        texts = [_starred_text(one) if isinstance(one, str) else one for one in value]
+        texts = [
+            _starred_text(text) if isinstance(text, str) else text for text in value
+        ]
         return {leaf: texts}
     return {}
 

@@ -134,8 +134,8 @@ def recording(folder: str, *, keep_identifiers: bool) -> Any:  # noqa: ANN401
 
 def tape_below(root: Root) -> str:
     """The tape beside a copy of a machine's files; empty where there is none."""
-    found = root.text(f"/{TAPE}")
-    return "" if isinstance(found, Absence) else found
+    text = root.text(f"/{TAPE}")
+    return "" if isinstance(text, Absence) else text
 
 
 def without_serials(text: str, salt: bytes) -> str:
@@ -166,15 +166,15 @@ def _lines(text: str) -> list[dict[str, Any]]:
             raise ValueError(problem)
     except (AttributeError, json.JSONDecodeError):
         raise ValueError(problem) from None
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for number, text_of_line in enumerate(rest, 2):
         line = _line(text_of_line)
         if line is not None:
-            found.append(line)
+            result.append(line)
         elif number <= len(rest):
             message = f"line {number} of the tape is damaged"
             raise ValueError(message)
-    return found
+    return result
 
 
 def _line(text: str) -> dict[str, Any] | None:
@@ -188,40 +188,42 @@ def _line(text: str) -> dict[str, Any] | None:
         lists = line["in"], line.get("out", [])
     except (AttributeError, TypeError, KeyError, json.JSONDecodeError):
         return None
-    is_whole = is_text and is_code and all(isinstance(one, list) for one in lists)
+    is_whole = is_text and is_code and all(isinstance(list_, list) for list_ in lists)
     return line if is_whole else None
 
 
 def _buffers(arguments: Iterable[Any]) -> list[Any]:
     """What the library may write into: all that is passed by reference."""
-    found: list[Any] = []
-    for one in arguments:
-        if isinstance(one, ctypes.Array):
-            found.append(one)
-        elif hasattr(one, "_obj"):
-            found.append(one._obj)  # noqa: SLF001 - of ctypes.byref, which has no other
-    return found
+    result: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, ctypes.Array):
+            result.append(argument)
+        elif hasattr(argument, "_obj"):
+            result.append(argument._obj)  # noqa: SLF001 - of ctypes.byref, which has no other
+    return result
 
 
 def _entered(arguments: Iterable[Any], handles: Handles) -> list[Any]:
     """What goes into a call, as JSON."""
-    found: list[Any] = []
-    for one in arguments:
-        if isinstance(one, ctypes.Array) or hasattr(one, "_obj"):
-            (buffer,) = _buffers([one])
-            found.append("" if _is_pointer(buffer) else _text(bytes(buffer)))
-        elif _is_pointer(one):
-            found.append({"handle": handles.number(one)})
+    result: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, ctypes.Array) or hasattr(argument, "_obj"):
+            (buffer,) = _buffers([argument])
+            result.append("" if _is_pointer(buffer) else _text(bytes(buffer)))
+        elif _is_pointer(argument):
+            result.append({"handle": handles.number(argument)})
         else:
-            found.append(getattr(one, "value", one))
-    return found
+            result.append(getattr(argument, "value", argument))
+    return result
 
 
 def _left(arguments: Iterable[Any], handles: Handles) -> list[Any]:
     """What a call has left in its buffers."""
     return [
-        {"handle": handles.number(one)} if _is_pointer(one) else _text(bytes(one))
-        for one in _buffers(arguments)
+        {"handle": handles.number(buffer)}
+        if _is_pointer(buffer)
+        else _text(bytes(buffer))
+        for buffer in _buffers(arguments)
     ]
 
 
@@ -235,8 +237,8 @@ def _put(arguments: Iterable[Any], left: list[Any], handles: Handles) -> None:
         ctypes.memmove(ctypes.addressof(buffer), held.ljust(size, b"\0"), size)
 
 
-def _is_pointer(one: Any) -> bool:  # noqa: ANN401
-    return hasattr(type(one), "contents")  # which a null pointer has, and refuses
+def _is_pointer(item: Any) -> bool:  # noqa: ANN401
+    return hasattr(type(item), "contents")  # which a null pointer has, and refuses
 
 
 def _text(content: bytes) -> str:

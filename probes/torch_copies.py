@@ -117,8 +117,8 @@ class TorchGpus:
                 os.sched_setaffinity(0, before)
 
     def _processors(self, gpu: int | None) -> set[int]:
-        told = self._torch.cuda.get_device_properties(gpu)
-        parts = (told.pci_domain_id, told.pci_bus_id, told.pci_device_id)
+        result = self._torch.cuda.get_device_properties(gpu)
+        parts = (result.pci_domain_id, result.pci_bus_id, result.pci_device_id)
         address = "{:04x}:{:02x}:{:02x}.0".format(*parts)
         with open(_LOCAL_PROCESSORS.format(address), encoding="ascii") as file:
             return processors_of(file.read())
@@ -153,13 +153,13 @@ class TorchHost:
 
     def seconds(self, target: Any, source: Any, times: int, batch: int) -> list[float]:  # noqa: ANN401
         """Time copies by the clock."""
-        found: list[float] = []
+        result: list[float] = []
         for _ in range(times):
             before = self._clock()
             for _ in range(batch):
                 target.copy_(source)
-            found.append((self._clock() - before) / batch)
-        return found
+            result.append((self._clock() - before) / batch)
+        return result
 
     def fill(self, memory: Any, seed: int) -> None:  # noqa: ANN401
         """Write consecutive numbers from one that depends on the seed."""
@@ -178,11 +178,11 @@ def fill(torch: Any, memory: Any, seed: int) -> None:  # noqa: ANN401
 
 def processors_of(text: str) -> set[int]:
     """The processors of `0-23,48-71`; raises OSError for what is no such list."""
-    found: set[int] = set()
+    result: set[int] = set()
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             message = f"no list of processors: {text!r}"
             raise OSError(message)
-        found.update(range(int(first), int(last or first) + 1))
-    return found
+        result.update(range(int(first), int(last or first) + 1))
+    return result

@@ -125,18 +125,18 @@ class TorchProblem:
 
     def _product(self, left: Any, right: Any) -> Any:  # noqa: ANN401
         """The product; float8 by the function that all its users call."""
-        torch, one = self._torch, self._one
+        torch, outcome = self._torch, self._one
         if not self._is_float8:
             return torch.mm(left, right)
-        found = torch._scaled_mm(  # noqa: SLF001 - PyTorch has no public one
+        result = torch._scaled_mm(  # noqa: SLF001 - PyTorch has no public one
             left,
             right,
-            scale_a=one,
-            scale_b=one,
+            scale_a=outcome,
+            scale_b=outcome,
             out_dtype=torch.bfloat16,
             use_fast_accum=True,
         )
-        return found[0] if isinstance(found, tuple) else found  # before torch 2.5
+        return result[0] if isinstance(result, tuple) else result  # before torch 2.5
 
     def seconds(self, times: int) -> list[float]:
         """Time products; the first and the last of all are kept."""
@@ -166,13 +166,13 @@ class TorchProblem:
             return [before.elapsed_time(after) / _MILLI for before, after in events]
 
     def _by_clock(self, times: int) -> list[float]:
-        found: list[float] = []
+        result: list[float] = []
         for _ in range(times):
             before = perf_counter()
             product = self._product(self._left, self._right)
-            found.append(perf_counter() - before)
+            result.append(perf_counter() - before)
             self._keep(product)
-        return found
+        return result
 
     def wrong_values(self) -> int:
         """Values that differ from the first product, and from the right ones."""
@@ -181,23 +181,23 @@ class TorchProblem:
             if self._first is not None and self._first is not self._last:
                 wrong += _differing(self._torch, self._first, self._last)
             left, right = self._whole
-            found = self._product(left.to(self._kind), self._as_right(right))
-            return wrong + self._wrong_rows(found)
+            result = self._product(left.to(self._kind), self._as_right(right))
+            return wrong + self._wrong_rows(result)
 
-    def _wrong_rows(self, found: Any) -> int:  # noqa: ANN401
+    def _wrong_rows(self, result: Any) -> int:  # noqa: ANN401
         """Of some rows, the values that are not those of double precision."""
         torch = self._torch
-        count = min(_COMPARED_ROWS, found.shape[0])
-        rows = torch.linspace(0, found.shape[0] - 1, count).long()
-        left, right = (one.cpu().double() for one in self._whole)
-        right_ones = (left[rows] @ right).to(found.dtype)
-        of_device = found[rows.to(found.device)].cpu()
+        count = min(_COMPARED_ROWS, result.shape[0])
+        rows = torch.linspace(0, result.shape[0] - 1, count).long()
+        left, right = (item.cpu().double() for item in self._whole)
+        right_ones = (left[rows] @ right).to(result.dtype)
+        of_device = result[rows.to(result.device)].cpu()
         return _differing(torch, of_device, right_ones)
 
 
-def _differing(torch: Any, one: Any, other: Any) -> int:  # noqa: ANN401
+def _differing(torch: Any, item: Any, other: Any) -> int:  # noqa: ANN401
     """How many values differ, by their bits; zeros of both signs are equal."""
-    bits = [(each + 0.0).view(torch.int16) for each in (one, other)]
+    bits = [(each + 0.0).view(torch.int16) for each in (item, other)]
     return int((bits[0] != bits[1]).sum())
 
 
@@ -224,6 +224,6 @@ def power_limits(properties: Any) -> tuple[float | None, float | None]:  # noqa:
         library.ask("nvmlDeviceGetPowerManagementDefaultLimit", handle),
     )
     in_force, default = (
-        None if isinstance(one, Absence) else one / _MILLI for one in limits
+        None if isinstance(limit, Absence) else limit / _MILLI for limit in limits
     )
     return in_force, default

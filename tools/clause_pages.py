@@ -87,7 +87,7 @@ def page_name(area: str) -> str:
 
 
 def _clauses(edition: Edition, area: str) -> list[Clause]:
-    return [one for one in edition.clauses.values() if one.area == area]
+    return [clause for clause in edition.clauses.values() if clause.area == area]
 
 
 def _index(edition: Edition) -> str:
@@ -105,7 +105,7 @@ def _index(edition: Edition) -> str:
     ]
     for code, title in edition.areas.items():
         clauses = _clauses(edition, code)
-        counts = [sum(one.level == level for one in clauses) for level in _LEVELS]
+        counts = [sum(clause.level == level for clause in clauses) for level in _LEVELS]
         numbers = " | ".join(str(count) for count in (len(clauses), *counts))
         lines.append(f"| [{code} {title}]({page_name(code)}) | {numbers} |")
     later = [
@@ -135,7 +135,7 @@ def _clause(
     paragraphs.extend(f"*Raised.* {plain(text)}" for text in raised)
     if clause.numbers:
         paragraphs.append("\n".join(_numbers(clause)))
-    notes = [one.note for one in clause.numbers.values() if one.note]
+    notes = [number.note for number in clause.numbers.values() if number.note]
     if clause.note:
         notes.append(clause.note)
     paragraphs.extend(f"*Note.* {plain(text)}" for text in notes)
@@ -164,7 +164,7 @@ def _value(number: Number) -> str:
 
 
 def _rules(clause: Clause, rules: RulesByClause) -> str:
-    names = [one.name for one in rules.get(clause.id, ())]
+    names = [rule.name for rule in rules.get(clause.id, ())]
     if not names:
         return "No rule yet: reported as unknown where it applies."
     return ", ".join(f"[{name}](../rules/{name}.md)" for name in names)

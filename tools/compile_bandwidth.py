@@ -24,16 +24,16 @@ def compile_bandwidth(collectives: Row, accelerators: Row) -> dict[str, Any]:
                 message = f"{row['id']}: {gpu} is no accelerator, or has another row"
                 raise ValueError(message)
             rows[gpu] = _domain(row, curves, sources)
-    links = {one: _links(row) for one, row in gpus.items()}
+    links = {item: _links(row) for item, row in gpus.items()}
     return {
         "gpus": rows,
-        "link_bytes": {one: found for one, found in links.items() if found},
+        "link_bytes": {item: link for item, link in links.items() if link},
         "curves": curves,
     }
 
 
 def _domain(row: Row, curves: Row, sources: Row) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": row["id"], "gpus": row["gpus"]}
+    result: dict[str, Any] = {"id": row["id"], "gpus": row["gpus"]}
     used: dict[str, None] = {}
     for name in _QUANTITIES:
         quantity = row.get(name)
@@ -42,11 +42,11 @@ def _domain(row: Row, curves: Row, sources: Row) -> dict[str, Any]:
         if quantity["unit"] != "GB/s":
             message = f"{row['id']}.{name}: {quantity['unit']} is not GB/s"
             raise ValueError(message)
-        found[name] = quantity["value"] * _GIGA
+        result[name] = quantity["value"] * _GIGA
         used.update(dict.fromkeys(_named(quantity["source"], sources)))
-    found["source"] = "; ".join(used)
-    found["shares"] = _shares(curves[row["curve"]]) if "curve" in row else []
-    return found
+    result["source"] = "; ".join(used)
+    result["shares"] = _shares(curves[row["curve"]]) if "curve" in row else []
+    return result
 
 
 def _curve(row: Row, sources: Row) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _curve(row: Row, sources: Row) -> dict[str, Any]:
     points = [
         [_size(text), round(value * _GIGA)] for text, value in row["points"].items()
     ]
-    if points != sorted(points, key=lambda one: one[0]):
+    if points != sorted(points, key=lambda point: point[0]):
         message = f"{row['id']}: the sizes are not in order"
         raise ValueError(message)
     source = "; ".join(_named(row["source"], sources))
@@ -86,7 +86,7 @@ def _size(text: str) -> int:
 def _named(text: str, sources: Row) -> list[str]:
     """The sources that a quantity names; raises ValueError for one that none is."""
     names = text.split("; ")
-    if unknown := [one for one in names if one not in sources]:
+    if unknown := [name for name in names if name not in sources]:
         message = f"no such source: {', '.join(unknown)}"
         raise ValueError(message)
-    return [str(sources[one]) for one in names]
+    return [str(sources[name]) for name in names]

@@ -31,9 +31,9 @@ def compiled_edition(folder: Path) -> str:
     """
     source = load_edition_source(folder)
     text = compiled_text(source)
-    found = [*_refused(folder, source, text), *_thawed(folder, source, text)]
-    if found:
-        raise EditionSourceError(found)
+    texts = [*_refused(folder, source, text), *_thawed(folder, source, text)]
+    if texts:
+        raise EditionSourceError(texts)
     return text
 
 
@@ -43,7 +43,7 @@ def _refused(folder: Path, source: EditionSource, text: str) -> list[str]:
         return []
     base = load_edition_source(base_folder(folder, source.head.extends.id))
     before = edition_of(json.loads(compiled_text(base)))
-    named = {name for one in source.changes.changes for name in one.clauses}
+    named = {name for change in source.changes.changes for name in change.clauses}
     return list(refusals(before, edition_of(json.loads(text)), named))
 
 
@@ -64,11 +64,11 @@ def _thawed(folder: Path, source: EditionSource, text: str) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Compile the edition of a folder, or all that come with speccheck."""
     known = [Path(SCHEMAS) / name for name in editions_in(SCHEMAS, HEAD)]
-    for folder in [Path(one) for one in arguments] or known:
+    for folder in [Path(argument) for argument in arguments] or known:
         try:
             text = compiled_edition(folder)
         except EditionSourceError as error:
-            lines = "\n".join(f"{folder.name}: {one}" for one in error.problems)
+            lines = "\n".join(f"{folder.name}: {problem}" for problem in error.problems)
             sys.stderr.write(f"{lines}\n")
             return 1
         written = folder / f"{COMPILED}.new"

@@ -38,10 +38,10 @@ def compile_metrics(dialects: Row, metrics: Sequence[Row], events: Row) -> Any: 
         _demand(row, row["kind"] in _KINDS, f"no such kind: {row['kind']}")
         compiled[row["id"]] = _metric(row)
         for name, alias in _aliases(row, known):
-            told = aliases.setdefault(name, [])
-            twice = any(one[:2] == alias[:2] for one in told)
+            result = aliases.setdefault(name, [])
+            twice = any(item[:2] == alias[:2] for item in result)
             _demand(row, not twice, f"{name} twice in one dialect")
-            told.append(alias)
+            result.append(alias)
     return {
         "dialects": known,
         "metrics": compiled,
@@ -76,7 +76,7 @@ def _computed(
 ) -> Iterator[tuple[str, list[list[str]]]]:
     for row in metrics:
         if "computed_from" in row:
-            named = {name for one in row["computed_from"] for name in one}
+            named = {name for item in row["computed_from"] for name in item}
             _demand(row, named <= ids, "is computed from no metric")
             yield row["id"], row["computed_from"]
 
@@ -114,13 +114,13 @@ def _event(row: Row, ids: set[str]) -> list[Any]:
 
 
 def _event_aliases(document: Row, dialects: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for row in document["events"]:
         for alias in row["aliases"]:
-            is_sound = alias["dialect"] in dialects and alias["name"] not in found
+            is_sound = alias["dialect"] in dialects and alias["name"] not in result
             _demand(row, is_sound, f"alias {alias['name']}")
-            found[alias["name"]] = row["id"]
-    return found
+            result[alias["name"]] = row["id"]
+    return result
 
 
 def _demand_row(row: Row, known: frozenset[str], ids: set[str]) -> None:

@@ -104,7 +104,7 @@ def _read_as(row: Row) -> str:
         return "text"
     choices: Sequence[str] = row.get("choices", ())
     if row["type"] == "enumeration":
-        numeric = choices and all(one.lstrip("-").isdecimal() for one in choices)
+        numeric = choices and all(choice.lstrip("-").isdecimal() for choice in choices)
         if row["name"] == "NCCL_DEBUG":
             return "debug level"
         return "integer" if numeric else "text"

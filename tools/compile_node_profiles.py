@@ -106,14 +106,14 @@ def _open_fields(
     """The fields about which sources disagree, and nobody knows who is right."""
     rows = [*accelerators["accelerators"], *instances["instances"]]
     ids = {row["id"] for row in rows}
-    for one in conflicts["conflicts"]:
-        if one["about"] not in ids:
-            message = f"a conflict about {one['about']}, which is no row"
+    for item in conflicts["conflicts"]:
+        if item["about"] not in ids:
+            message = f"a conflict about {item['about']}, which is no row"
             raise ValueError(message)
     return {
-        (one["about"], one["field"]): one
-        for one in conflicts["conflicts"]
-        if "used" not in one
+        (item["about"], item["field"]): item
+        for item in conflicts["conflicts"]
+        if "used" not in item
     }
 
 
@@ -135,8 +135,8 @@ def _instance(row: Row, open_fields: Mapping[tuple[str, str], Row]) -> dict[str,
         known = [row["platform"] == "vm", row["confidence"], row["source"]]
         leaves["is_virtual"] = known
     for leaf in _BY_CUSTOM:
-        if isinstance(found := leaves.get(leaf), list):
-            found[1] = "secondary"
+        if isinstance(result := leaves.get(leaf), list):
+            result[1] = "secondary"
     return leaves
 
 
@@ -149,15 +149,15 @@ def _leaves(
     for leaf, field in fields.items():
         conflict = open_fields.get((row["id"], field))
         if conflict is not None:
-            yield leaf, {"readings": [_told(one) for one in conflict["readings"]]}
+            yield leaf, {"readings": [_told(item) for item in conflict["readings"]]}
             continue
-        found: Any = row
+        result: Any = row
         for part in field.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-        if isinstance(found, Mapping):
-            yield leaf, [found["value"], found["confidence"], found["source"]]
-        elif found is not None:
-            yield leaf, [found, row["confidence"], row["source"]]
+            result = result.get(part) if isinstance(result, Mapping) else None
+        if isinstance(result, Mapping):
+            yield leaf, [result["value"], result["confidence"], result["source"]]
+        elif result is not None:
+            yield leaf, [result, row["confidence"], row["source"]]
 
 
 def _told(reading: Row) -> str:

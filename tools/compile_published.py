@@ -18,13 +18,13 @@ def compile_published(published: Row, instances: Row) -> dict[str, Any]:
 
     Points are message size and bytes per second; a size of null was not published.
     """
-    known = {one["id"] for one in instances["instances"]}
-    found: dict[str, Any] = {}
+    known = {item["id"] for item in instances["instances"]}
+    result: dict[str, Any] = {}
     for row in published["runs"]:
         if row["instance"] not in known or row["unit"] != "GB/s":
             message = f"{row['id']}: an unknown type of machine, or not GB/s"
             raise ValueError(message)
-        found.setdefault(row["instance"], []).append(
+        result.setdefault(row["instance"], []).append(
             {
                 "id": row["id"],
                 **{name: row[name] for name in _KEPT},
@@ -33,7 +33,7 @@ def compile_published(published: Row, instances: Row) -> dict[str, Any]:
                 "points": _points(row),
             }
         )
-    return found
+    return result
 
 
 def _points(row: Row) -> list[list[float | None]]:

@@ -40,7 +40,7 @@ def relation_rows() -> Sequence[Row]:
 def compile_relations(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """What a run needs; raises ValueError for a row that is malformed."""
     ids = [row["id"] for row in rows]
-    twice = sorted({one for one in ids if ids.count(one) > 1})
+    twice = sorted({id_ for id_ in ids if ids.count(id_) > 1})
     if twice:
         message = f"tabulated twice: {', '.join(twice)}"
         raise ValueError(message)

@@ -40,8 +40,8 @@ def _xids(document: Row) -> Iterator[tuple[str, list[Any]]]:
     for row in _rows(document, "xids", _XID):
         kind, blocks = row["kind"], row["blocks_node"]
         _demand(row, kind in get_args(Kind), f"no such kind: {kind}")
-        told = row["code"] == _CHANGES_RECOVERY
-        is_consistent = kind not in _NEVER_BLOCKS or blocks == "no" or told
+        result = row["code"] == _CHANGES_RECOVERY
+        is_consistent = kind not in _NEVER_BLOCKS or blocks == "no" or result
         _demand(row, is_consistent, f"{kind} never blocks a node")
         fields = ("name", "meaning", "kind", "blocks_node", "action", "escalate")
         compiled = [row[field] for field in fields]
@@ -85,7 +85,9 @@ def _nvlink5(document: Row) -> dict[str, list[list[Any]]]:
             is_mask = len(mask) == _BITS and not mask.strip("-01")
             _demand(row, is_mask, f"no mask of {_BITS} bits: {mask}")
         fields = ("unit", "old_mask", "new_mask", "error_status", "recovery")
-        compiled.setdefault(str(row["xid"]), []).append([row[one] for one in fields])
+        compiled.setdefault(str(row["xid"]), []).append(
+            [row[field] for field in fields]
+        )
     return compiled
 
 

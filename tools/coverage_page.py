@@ -40,33 +40,35 @@ def fixtures_text() -> str:
     rows: list[str] = []
     for name in sorted(entry.name for entry in rule_entries()):
         files = [path.name for path in (FIXTURES / name).glob("*.yaml")]
-        counts = {one: sum(f.startswith(f"{one}_") for f in files) for one in OUTCOMES}
+        counts = {
+            text: sum(f.startswith(f"{text}_") for f in files) for text in OUTCOMES
+        }
         rows.append(f"{json.dumps(name)}: {json.dumps(counts)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
-def page(found: Coverage) -> str:
+def page(result: Coverage) -> str:
     """The page, in Markdown."""
-    edition = found.edition
+    edition = result.edition
     lines = [
         f"# What the rules cover of edition {edition.id}",
         "",
         _INTRODUCTION,
         "",
-        *(f"- {sentence}" for sentence in sentences(found)),
+        *(f"- {sentence}" for sentence in sentences(result)),
         "",
-        *_open_musts(found),
-        *_sums(found),
+        *_open_musts(result),
+        *_sums(result),
     ]
-    for area in found.areas:
+    for area in result.areas:
         lines.extend(_area(area))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _open_musts(found: Coverage) -> Iterator[str]:
+def _open_musts(result: Coverage) -> Iterator[str]:
     yield "## Musts of the core that files alone do not settle"
     yield ""
-    by_reason = open_musts(found)
+    by_reason = open_musts(result)
     if not by_reason:
         yield "None."
         yield ""
@@ -76,19 +78,19 @@ def _open_musts(found: Coverage) -> Iterator[str]:
     yield "| clause | why |"
     yield "| --- | --- |"
     for reason, clauses in by_reason.items():
-        for one in clauses:
-            yield f"| {one.clause.id} {one.clause.title} | {reason} |"
+        for clause in clauses:
+            yield f"| {clause.clause.id} {clause.clause.title} | {reason} |"
     yield ""
 
 
-def _sums(found: Coverage) -> Iterator[str]:
+def _sums(result: Coverage) -> Iterator[str]:
     yield "## By area"
     yield ""
     yield "| area | clauses | core | with rules | rules | pass | fail | unknown | n/a |"
     yield f"| --- {'| ---: ' * 8}|"
-    for area in found.areas:
+    for area in result.areas:
         yield _sum_row(f"[{area.code}](#{_anchor(area)}) {area.title}", area.clauses)
-    yield _sum_row("**all**", tuple(found.clauses))
+    yield _sum_row("**all**", tuple(result.clauses))
     yield ""
 
 
@@ -107,22 +109,22 @@ def _area(area: CoveredArea) -> Iterator[str]:
     yield ""
     yield "| clause | level | rules, or why none | pass | fail | unknown | n/a |"
     yield f"| --- | --- | --- {'| ---: ' * 4}|"
-    for one in area.clauses:
-        yield from _clause(one)
+    for clause in area.clauses:
+        yield from _clause(clause)
     yield ""
 
 
-def _clause(one: CoveredClause) -> Iterator[str]:
-    clause = one.clause
+def _clause(covered_clause: CoveredClause) -> Iterator[str]:
+    clause = covered_clause.clause
     state = "" if clause.status == "core" else f", {clause.status}"
     level = f"{clause.level} {clause.certification_level}{state}"
     left = f"| {clause.id} {clause.title} | {level} "
-    for covering in one.rules:
+    for covering in covered_clause.rules:
         name = covering.rule.name
         yield f"{left}| [{name}](rules/{name}.md) | {_cells(covering.fixtures)} |"
         left = "| | "
-    if one.gap is not None:
-        yield f"{left}| *{one.gap.text}* | | | | |"
+    if covered_clause.gap is not None:
+        yield f"{left}| *{covered_clause.gap.text}* | | | | |"
 
 
 def _cells(fixtures: FixtureCounts) -> str:

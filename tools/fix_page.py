@@ -39,28 +39,28 @@ def fixing_rules() -> Iterator[FixingRule]:
         ]
         safe = sum(fix["safe"] for fix in fixes)
         if fixes:
-            said = str(fixes[0]["says"])
+            text = str(fixes[0]["says"])
             unsafe = len(fixes) - safe
-            yield FixingRule(entry.name, entry.clause, safe, unsafe, said)
+            yield FixingRule(entry.name, entry.clause, safe, unsafe, text)
 
 
 def table() -> str:
     """The rules as a table in Markdown."""
     rules = tuple(fixing_rules())
-    safe = sum(one.safe > 0 for one in rules)
+    safe = sum(rule.safe > 0 for rule in rules)
     lines = [
         f"{len(rules)} rules mend what they find, {safe} of them safely.",
         "",
         "| rule | clause | option | for example |",
         "| --- | --- | --- | --- |",
     ]
-    for one in rules:
-        option = "`--fix`" if one.safe else "`--fix --unsafe-fixes`"
-        if one.safe and one.unsafe:
+    for rule in rules:
+        option = "`--fix`" if rule.safe else "`--fix --unsafe-fixes`"
+        if rule.safe and rule.unsafe:
             option += ", some with `--unsafe-fixes`"
-        example = one.example.replace("|", "\\|")
-        link = f"[{one.name}](rules/{one.name}.md)"
-        lines.append(f"| {link} | {one.clause} | {option} | {example} |")
+        example = rule.example.replace("|", "\\|")
+        link = f"[{rule.name}](rules/{rule.name}.md)"
+        lines.append(f"| {link} | {rule.clause} | {option} | {example} |")
     return "\n".join(lines) + "\n"
 
 

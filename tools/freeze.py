@@ -53,17 +53,18 @@ def freeze(edition_id: str, day: str, schemas: Path) -> FrozenEdition:
         )
         raise CannotFreeze(message)
     frozen = dict(frozen_editions(str(schemas)))
-    found = frozen.setdefault(
+    frozen_edition = frozen.setdefault(
         edition_id, FrozenEdition(edition.sha256, day, edition.stage)
     )
     _write(schemas / FROZEN, frozen)
-    return found
+    return frozen_edition
 
 
 def _write(path: Path, frozen: Mapping[str, FrozenEdition]) -> None:
     rows = [
-        f'"{name}":\n  sha256: {one.sha256}\n  date: {one.date}\n  stage: {one.stage}\n'
-        for name, one in sorted(frozen.items())
+        f'"{name}":\n  sha256: {frozen_edition.sha256}\n  date: '
+        f"{frozen_edition.date}\n  stage: {frozen_edition.stage}\n"
+        for name, frozen_edition in sorted(frozen.items())
     ]
     written = path.with_name(f"{FROZEN}.new")
     written.write_text(_HEAD + "".join(rows), encoding="utf-8")
@@ -78,11 +79,11 @@ def main(arguments: list[str]) -> int:
     today = datetime.now(UTC).date()
     try:
         day = date.fromisoformat(arguments[1]) if arguments[1:] else today
-        found = freeze(arguments[0], day.isoformat(), Path(SCHEMAS))
+        frozen_edition = freeze(arguments[0], day.isoformat(), Path(SCHEMAS))
     except (CannotFreeze, EditionSourceError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.write(f"{arguments[0]} {found.sha256} {found.date}\n")
+    sys.stdout.write(f"{arguments[0]} {frozen_edition.sha256} {frozen_edition.date}\n")
     return 0
 
 

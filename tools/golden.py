@@ -259,12 +259,19 @@ def record(out: Path, source: Path, cases: list[Case], jobs: int) -> None:
     context = multiprocessing.get_context("spawn")
     try:
         with context.Pool(jobs, _enter, (str(source.resolve()), scratch)) as pool:
-            for number, found in enumerate(pool.imap_unordered(run_case, todo, 4), 1):
-                row = (found.name, found.inputs, found.seconds, found.documents)
+            for number, recorded in enumerate(
+                pool.imap_unordered(run_case, todo, 4), 1
+            ):
+                row = (
+                    recorded.name,
+                    recorded.inputs,
+                    recorded.seconds,
+                    recorded.documents,
+                )
                 store.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?, ?)", row)
                 store.executemany(
                     "INSERT OR IGNORE INTO repeated VALUES (?, ?)",
-                    found.repeated.items(),
+                    recorded.repeated.items(),
                 )
                 if number % 100 == 0:
                     store.commit()
@@ -309,8 +316,8 @@ def selected(all_drafts: list[Draft], only: str, sample: int) -> list[Case]:
     chosen = [draft.make() for _, _, draft in ranked[: sample or None]]
     cases = [case for case in chosen if case is not None]
     counts = Counter(case.name.partition("/")[0] for case in cases)
-    said = ", ".join(f"{count} {part}" for part, count in sorted(counts.items()))
-    print(f"{len(cases)} cases ({said}); no command for {len(chosen) - len(cases)}")
+    text = ", ".join(f"{count} {part}" for part, count in sorted(counts.items()))
+    print(f"{len(cases)} cases ({text}); no command for {len(chosen) - len(cases)}")
     return cases
 
 
@@ -367,9 +374,9 @@ def compare(
         for difference, diff in _differences(pair[0], pair[1], bodies):
             groups[difference].append(name)
             examples.setdefault(difference, diff)
-    for title, found in (("missing", missing), ("new", new)):
-        if found:
-            print(f"{len(found)} cases {title}: {', '.join(found[:10])}")
+    for title, item in (("missing", missing), ("new", new)):
+        if item:
+            print(f"{len(item)} cases {title}: {', '.join(item[:10])}")
     ordered = sorted(groups, key=lambda difference: -len(groups[difference]))
     for difference in ordered[:most]:
         cases = groups[difference]
@@ -446,13 +453,13 @@ def against(revision: str, cases: list[Case], jobs: int) -> tuple[Path, Path]:
     """Record a revision, once, and the working tree; returns both recordings."""
     git = ["git", "-C", str(ROOT)]
     name = f"{revision}^{{commit}}"
-    found = subprocess.run(
+    process = subprocess.run(
         [*git, "rev-parse", "--verify", name],
         capture_output=True,
         text=True,
         check=True,
     )
-    base = GOLDEN / f"{found.stdout.strip()}-{_tool_digest()}"
+    base = GOLDEN / f"{process.stdout.strip()}-{_tool_digest()}"
     working = GOLDEN / "working"
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "base"

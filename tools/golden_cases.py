@@ -110,8 +110,8 @@ def _corpus() -> Path:
     if given:
         return Path(given)
     words = ["git", "-C", str(ROOT), "rev-parse", "--git-common-dir"]
-    found = subprocess.run(words, capture_output=True, text=True, check=True)
-    return (ROOT / found.stdout.strip()).resolve().parents[1] / "shared" / "corpus"
+    process = subprocess.run(words, capture_output=True, text=True, check=True)
+    return (ROOT / process.stdout.strip()).resolve().parents[1] / "shared" / "corpus"
 
 
 def _read(folder: Path) -> dict[str, bytes]:
@@ -130,8 +130,8 @@ def _read(folder: Path) -> dict[str, bytes]:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
-    return found
+    result: dict[str, Any] = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    return result
 
 
 def _flags(context: dict[str, Any]) -> Words:

@@ -239,13 +239,13 @@ def faults_in(path: Path, group: str, root: Path = ROOT) -> list[Fault]:
 
 def possible_faults(root: Path = ROOT) -> dict[tuple[str, str], list[Fault]]:
     """Return all faults that there could be, by group and kind."""
-    found: dict[tuple[str, str], list[Fault]] = {}
+    result: dict[tuple[str, str], list[Fault]] = {}
     for group, part in GROUPS.items():
         paths = {path for pattern in part.sources for path in root.glob(pattern)}
         for path in sorted(paths):
             for fault in faults_in(path, group, root):
-                found.setdefault((group, fault.kind), []).append(fault)
-    return found
+                result.setdefault((group, fault.kind), []).append(fault)
+    return result
 
 
 def chosen_faults(seed: int, count: int, root: Path = ROOT) -> list[Fault]:

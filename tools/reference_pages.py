@@ -75,8 +75,10 @@ def _command_line() -> str:
             continue
         else:  # it is told with its group
             lines.extend((f"## speccheck {command.name}", ""))
-        lines.extend(_tables([one for one in command.options if one not in OPTIONS]))
-        shared = [f"`{one.flag}`" for one in command.options if one in OPTIONS]
+        lines.extend(
+            _tables([option for option in command.options if option not in OPTIONS])
+        )
+        shared = [f"`{option.flag}`" for option in command.options if option in OPTIONS]
         if shared:
             lines.extend((f"Also, as for `{_MAIN}`: {', '.join(shared)}.", ""))
     return "\n".join(lines).rstrip() + "\n"
@@ -88,16 +90,16 @@ def _fenced(text: str) -> tuple[str, ...]:
 
 def _tables(options: Sequence[Option]) -> Iterator[str]:
     """Return a table for each group of options."""
-    for group in dict.fromkeys(one.group for one in options):
+    for group in dict.fromkeys(option.group for option in options):
         yield f"**{group}**"
         yield ""
         yield "| option | what it says |"
         yield "| --- | --- |"
-        for one in options:
-            if one.group == group:
-                several = "; may be repeated" if one.repeatable else ""
-                left = f"{one.flag} {one.metavar}".rstrip()
-                yield f"| `{left}` | {in_cell(one.help)}{several} |"
+        for option in options:
+            if option.group == group:
+                several = "; may be repeated" if option.repeatable else ""
+                left = f"{option.flag} {option.metavar}".rstrip()
+                yield f"| `{left}` | {in_cell(option.help)}{several} |"
         yield ""
 
 

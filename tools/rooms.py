@@ -91,9 +91,9 @@ def rooms() -> list[Room]:
         parts = path.relative_to(ROOT).with_suffix("").parts
         if parts[0] != "validator" or len(parts) > len(("validator", "room")):
             files.setdefault(room_of(".".join(parts)), []).append(path)
-    found = {name: _room(name, paths) for name, paths in files.items()}
+    result = {name: _room(name, paths) for name, paths in files.items()}
     return sorted(
-        found.values(), key=lambda room: (-_floor(room.name, found, ()), room.name)
+        result.values(), key=lambda room: (-_floor(room.name, result, ()), room.name)
     )
 
 

@@ -42,14 +42,14 @@ def table() -> str:
 
 
 def _row(key: Key) -> str:
-    kind = " or ".join(f"`{one}`" for one in key.words) or _KINDS[key.kind]
+    kind = " or ".join(f"`{word}`" for word in key.words) or _KINDS[key.kind]
     if key.kind == "levels":
         kind = _KINDS[key.kind]
     default = f"`{key.default}`" if key.default else ""
     flag = key.option or key.undone_by
     option = f"`{flag}`" if flag else ""
     cells = (f"`{key.name}`", kind, default, key.help, option)
-    return f"| {' | '.join(one.replace('|', chr(92) + '|') for one in cells)} |"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def page(text: str) -> str:
@@ -88,10 +88,10 @@ def settings_schema() -> dict[str, Any]:
 
 
 def _described(key: Key, schema: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"description": key.help, **schema}
+    result: dict[str, Any] = {"description": key.help, **schema}
     if key.default and key.kind != "levels":
-        told["default"] = json.loads(key.default)
-    return told
+        result["default"] = json.loads(key.default)
+    return result
 
 
 def _schema(key: Key) -> dict[str, Any]:

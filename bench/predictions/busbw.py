@@ -72,28 +72,28 @@ def _identity(row: Row) -> Iterator[Prediction]:
         seconds = float(row["time_us"]) / MICRO
     else:
         seconds = size / (float(row["algbw_gbps"]) * GIGA)
-    found = bandwidths("all_reduce", int(row["ranks"]), size, seconds).bus
+    estimate = bandwidths("all_reduce", int(row["ranks"]), size, seconds).bus
     published = float(row["busbw_gbps"])
-    yield _prediction(row, "busbw-identity", published, found.value / GIGA, 0.3)
+    yield _prediction(row, "busbw-identity", published, estimate.value / GIGA, 0.3)
 
 
 def _nccl_time(row: Row) -> Iterator[Prediction]:
     size = float(row["size_bytes"])
     if size <= RING_UP_TO:
-        group, found = "nccl-time-ring", ring_time(H100_NODE, size)
+        group, estimate = "nccl-time-ring", ring_time(H100_NODE, size)
     else:
-        group, found = "nccl-time-nvls", _switch_time(size)
+        group, estimate = "nccl-time-nvls", _switch_time(size)
     band = None if row["size_bytes"] in SOURCE_OUTLIERS else 25.0
-    value = found.value * MICRO
+    value = estimate.value * MICRO
     yield _prediction(row, group, float(row["time_us"]), value, band)._replace(
-        unit="us", lower=found.lower * MICRO, upper=found.upper * MICRO
+        unit="us", lower=estimate.lower * MICRO, upper=estimate.upper * MICRO
     )
 
 
 def _switch_time(size: float) -> Estimate:
-    found = nvls_time(H100_NODE, size)
-    assert found is not None  # noqa: S101 - Hopper has NVLS
-    return found
+    estimate = nvls_time(H100_NODE, size)
+    assert estimate is not None  # noqa: S101 - Hopper has NVLS
+    return estimate
 
 
 def _node_ceiling(row: Row) -> Iterator[Prediction]:

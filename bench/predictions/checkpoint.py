@@ -41,7 +41,7 @@ def predictions() -> Iterator[Prediction]:
 def _intervals(row: Mapping[str, str]) -> Iterator[Prediction]:
     """Both closed forms and the equation itself, and what each interval makes of it."""
     save, mtbf, restart = (
-        float(row[one]) for one in ("delta_s", "mttf_s", "restart_s")
+        float(row[text]) for text in ("delta_s", "mttf_s", "restart_s")
     )
     best = float(row["optimum_s"])
     in_range = save <= LARGEST_SAVE_SHARE * mtbf

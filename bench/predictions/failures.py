@@ -98,7 +98,7 @@ def effective_share(row: Mapping[str, str]) -> float | None:
     if row["model"] == "none":
         return None
     interval, save, restart = (
-        float(row[one]) for one in ("interval_s", "write_s", "restart_s")
+        float(row[text]) for text in ("interval_s", "write_s", "restart_s")
     )
     if row["model"] == "exact-exponential":
         return useful_share(interval, save, float(row["mttf_s"]), restart)

@@ -92,15 +92,15 @@ def _described(row: Row) -> tuple[Dimensions, Work]:
 
 def _adapter(row: Row) -> Estimate:
     dimensions, work = _described(row)
-    found = adapter_peak(adapter_base(row), dimensions, work)
+    estimate = adapter_peak(adapter_base(row), dimensions, work)
     if row["group"] == "lora-fp32-base":
-        return found._replace(kind="lower_bound")
-    return found
+        return estimate._replace(kind="lower_bound")
+    return estimate
 
 
 def _active(row: Row) -> Estimate:
     dimensions, work = _described(row)
-    found = single_device_active(
+    estimate = single_device_active(
         exactly(int(row["params"]), COUNT),
         dimensions,
         scheme_of(row),
@@ -108,8 +108,8 @@ def _active(row: Row) -> Estimate:
         pages_optimizer="optimizer" in row["offload"],
     )
     if row["expected_band_percent"] == "lower-bound-only":
-        return found._replace(kind="lower_bound")
-    return found
+        return estimate._replace(kind="lower_bound")
+    return estimate
 
 
 def _without_overhead(row: Row, peak: Peak) -> Peak:
@@ -121,18 +121,18 @@ def _without_overhead(row: Row, peak: Peak) -> Peak:
 
 def _prediction(row: Row) -> Prediction:
     unit = GIB if row["unit"] == "GiB" else GB
-    found = estimate_of(row)
+    estimate = estimate_of(row)
     band = row["expected_band_percent"]
-    is_calibrated = found.kind == "calibrated"
+    is_calibrated = estimate.kind == "calibrated"
     return Prediction(
         table="memory",
         group=row["group"],
         id=row["id"],
         unit=row["unit"],
         published=float(row["published_peak"]) if row["published_peak"] else None,
-        predicted=found.value / unit if is_calibrated else None,
-        lower=found.lower / unit,
-        upper=found.upper / unit,
+        predicted=estimate.value / unit if is_calibrated else None,
+        lower=estimate.lower / unit,
+        upper=estimate.upper / unit,
         band_percent=float(band) if band.isdigit() else None,
     )
 

@@ -71,5 +71,5 @@ def plan_of(row: Row) -> TrainingPlan:
         "model.tied_embeddings": True,
         "run.role": "pretrain",
     }
-    known = {name: Value(name, one, "stated") for name, one in leaves.items()}
+    known = {name: Value(name, leaf, "stated") for name, leaf in leaves.items()}
     return TrainingPlan(known)

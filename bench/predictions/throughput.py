@@ -148,13 +148,13 @@ def _scaled(row: Row) -> float:
 
 def _sharded(row: Row) -> float:
     tokens = float(row["micro_batch"]) * float(row["seq_len"])
-    found = sharded_throughput(
+    estimate = sharded_throughput(
         tokens,
         int(row["gpus"]),
         compute_ceiling=_ZERO3_CEILING * TERA,
         bytes_per_second=_ZERO3_BYTES,
     )
-    return found.value / TERA
+    return estimate.value / TERA
 
 
 _MODELS: dict[str, Callable[[Row], float]] = {

@@ -34,19 +34,19 @@ def settled(wanted: Settings, members: Sequence[Member]) -> Settings:
             "received data must fit"
         )
         raise Refused(message)
-    found = wanted._replace(backend=backend, largest_bytes=largest)
-    sets_of(found, members)
-    return found
+    settings = wanted._replace(backend=backend, largest_bytes=largest)
+    sets_of(settings, members)
+    return settings
 
 
 def _backend(members: Sequence[Member]) -> str:
     """NCCL where all ranks have GPUs, gloo where none has; raises Refused."""
-    without = [rank for rank, one in enumerate(members) if not one.gpus]
+    without = [rank for rank, member in enumerate(members) if not member.gpus]
     if not without:
         return "nccl"
     if len(without) == len(members):
         return "gloo"
-    hosts = {rank: one.host for rank, one in enumerate(members)}
+    hosts = {rank: member.host for rank, member in enumerate(members)}
     message = (
         f"{shown_ranks(without, hosts)}: no GPU that torch can use, while others have "
         "them: mend that, or measure CPUs with --backend gloo"
@@ -56,11 +56,12 @@ def _backend(members: Sequence[Member]) -> str:
 
 def _verify_gpus(members: Sequence[Member]) -> None:
     """Each rank has a GPU of its own; raises Refused."""
-    for rank, one in enumerate(members):
-        if not one.gpus or (one.gpus > 1 and one.local_rank >= one.gpus):
+    for rank, member in enumerate(members):
+        if not member.gpus or (member.gpus > 1 and member.local_rank >= member.gpus):
             message = (
-                f"rank {rank} ({one.host}) is number {one.local_rank} of its host, "
-                f"where torch sees {one.gpus} GPUs: start one rank for each GPU, or "
+                f"rank {rank} ({member.host}) is number {member.local_rank} of its "
+                "host, "
+                f"where torch sees {member.gpus} GPUs: start one rank for each GPU, or "
                 "measure CPUs with --backend gloo"
             )
             raise Refused(message)
@@ -69,11 +70,13 @@ def _verify_gpus(members: Sequence[Member]) -> None:
 def _room(backend: str, members: Sequence[Member]) -> float:
     """Bytes that the largest message may have, by the rank with least memory."""
     if backend == "nccl":
-        return min(one.free_bytes for one in members) * _USABLE_SHARE / _BUFFERS
+        return min(member.free_bytes for member in members) * _USABLE_SHARE / _BUFFERS
     # Ranks with GPUs told of their memory; what the host has is known of the others.
-    ranks = Counter(one.host for one in members)
-    told = [one.free_bytes / ranks[one.host] for one in members if not one.gpus]
-    return min(told, default=float(_LARGEST["nccl"])) * _USABLE_SHARE / _BUFFERS
+    ranks = Counter(member.host for member in members)
+    numbers = [
+        member.free_bytes / ranks[member.host] for member in members if not member.gpus
+    ]
+    return min(numbers, default=float(_LARGEST["nccl"])) * _USABLE_SHARE / _BUFFERS
 
 
 def _power(size: float) -> int:
@@ -99,8 +102,8 @@ def sets_of(settings: Settings, members: Sequence[Member]) -> Rounds:
     if not settings.rounds:
         return ((tuple(range(len(members))),),)
     by_host: dict[str, list[int]] = {}
-    for rank, one in enumerate(members):
-        by_host.setdefault(one.host, []).append(rank)
+    for rank, member in enumerate(members):
+        by_host.setdefault(member.host, []).append(rank)
     unknown = {
         name
         for sets in settings.rounds
@@ -120,13 +123,13 @@ def sets_of(settings: Settings, members: Sequence[Member]) -> Rounds:
 
 
 def _ranks(by_host: dict[str, list[int]], hosts: Sequence[str]) -> tuple[int, ...]:
-    found = sorted(rank for name in hosts for rank in _named(by_host, name) or ())
-    if len(found) < _LEAST_RANKS:
+    numbers = sorted(rank for name in hosts for rank in _named(by_host, name) or ())
+    if len(numbers) < _LEAST_RANKS:
         message = (
             f"--plan: {', '.join(hosts)}: one rank alone has nobody to measure with"
         )
         raise Refused(message)
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _named(by_host: dict[str, list[int]], name: str) -> list[int] | None:
@@ -142,6 +145,6 @@ def _named(by_host: dict[str, list[int]], name: str) -> list[int] | None:
 
 
 def _listed(names: object) -> str:
-    found = sorted(map(str, names))  # type: ignore[call-overload]
-    more = f" and {len(found) - 16} more" if len(found) > 16 else ""  # noqa: PLR2004
-    return ", ".join(found[:16]) + more
+    result = sorted(map(str, names))  # type: ignore[call-overload]
+    more = f" and {len(result) - 16} more" if len(result) > 16 else ""  # noqa: PLR2004
+    return ", ".join(result[:16]) + more

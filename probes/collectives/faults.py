@@ -31,8 +31,8 @@ def told_fault(
             f"rank {rank} ({names[rank]}): {text}"
             for rank, text in list(reports.items())[:_MOST_REPORTS]
         ]
-        told = f"; {'; '.join(others)}" if others else ""
-        return f"{what}; all ranks still answer rank 0 ({names[0]}){told}"
+        result = f"; {'; '.join(others)}" if others else ""
+        return f"{what}; all ranks still answer rank 0 ({names[0]}){result}"
     named = shown_ranks(silent, names)
     if len(silent) < len(hosts) - 1:
         verb = "answers" if len(silent) == 1 else "answer"

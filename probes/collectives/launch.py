@@ -55,14 +55,14 @@ def launch(
             theirs = -1
             _listen(started, interrupted, ours, hear)
         killed = {
-            rank: -one.returncode
-            for rank, one in enumerate(started)
-            if one.returncode is not None and one.returncode < 0
+            rank: -process.returncode
+            for rank, process in enumerate(started)
+            if process.returncode is not None and process.returncode < 0
         }
     finally:
-        for one in started:
-            one.kill()
-            one.wait()
+        for process in started:
+            process.kill()
+            process.wait()
         os.close(ours)
         if theirs >= 0:
             os.close(theirs)
@@ -123,7 +123,7 @@ def _listen(
                 continue
             if not selector.get_map():
                 time.sleep(_LOOK_SECONDS)
-            ended = [one.poll() is not None for one in started]
+            ended = [process.poll() is not None for process in started]
             now = time.monotonic()
             if all(ended) or len(interrupted) > 1 or now > deadline:
                 return

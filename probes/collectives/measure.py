@@ -133,9 +133,9 @@ class Bench:
         while best is None or (best.spread > STEADY_SPREAD and repeats < _MOST_REPEATS):
             iterations = range(self._settings.iterations)
             times = [self._timed(exchange, name) for _ in iterations]
-            found = timing(slowest_rank(self._gathered(times)))
-            if best is None or found.spread < best.spread:
-                best = found
+            result = timing(slowest_rank(self._gathered(times)))
+            if best is None or result.spread < best.spread:
+                best = result
             repeats += 1
         return best, repeats
 
@@ -166,9 +166,9 @@ class Bench:
             torch.empty_like(own) for _ in range(torch.distributed.get_world_size())
         ]
         torch.distributed.all_gather(rows, own)
-        found: list[list[float]] = [one.tolist() for one in rows]
+        number_lists: list[list[float]] = [row.tolist() for row in rows]
         self._watch.end()
-        return found
+        return number_lists
 
     def _finish(self) -> None:
         """Wait until the device has done what it was told."""
@@ -206,7 +206,7 @@ class _EventClock:
 
 def shown_bytes(size: int) -> str:
     """A size as people say it: 4 MiB."""
-    for unit, one in (("GiB", 2**30), ("MiB", _MEGABYTE), ("KiB", 2**10)):
-        if size >= one:
-            return f"{size / one:g} {unit}"
+    for unit, number in (("GiB", 2**30), ("MiB", _MEGABYTE), ("KiB", 2**10)):
+        if size >= number:
+            return f"{size / number:g} {unit}"
     return f"{size} B"

@@ -112,8 +112,8 @@ class Meeting:
             left = self._until - time.monotonic()
             if left <= 0 or not self._comes(self.store, f"here/{rank}", left):
                 raise NoWorld(self._missing())
-        told = (json.loads(self.store.get(f"here/{rank}")) for rank in range(size))
-        return [Member(*words[:-1]) for words in told]
+        result = (json.loads(self.store.get(f"here/{rank}")) for rank in range(size))
+        return [Member(*words[:-1]) for words in result]
 
     def _missing(self) -> str:
         size = self._world.size
@@ -127,8 +127,8 @@ class Meeting:
 
     def agree(self, settings: Settings, members: list[Member]) -> None:
         """Tell all ranks what is measured, and among whom."""
-        told = json.dumps([settings.text(), [list(one) for one in members]])
-        self.store.set(_WORLD, told)
+        text = json.dumps([settings.text(), [list(member) for member in members]])
+        self.store.set(_WORLD, text)
 
     def refuse(self, reason: str) -> None:
         """Tell all ranks that nothing is measured, and wait until they know."""
@@ -149,7 +149,7 @@ class Meeting:
         if len(words) == 1:
             self.store.set(f"heard/{self._world.rank}", "1")
             raise Refused(words[0])
-        return settings_of(words[0]), [Member(*one) for one in words[1]]
+        return settings_of(words[0]), [Member(*item) for item in words[1]]
 
     def _comes(self, store: Any, key: str, seconds: float) -> bool:  # noqa: ANN401
         """Wait for a key; False when it does not come, or the store is gone."""
@@ -224,12 +224,12 @@ class Meeting:
 
     def reports(self, store: Any) -> Mapping[int, tuple[str, bool]]:  # noqa: ANN401
         """By rank, what was reported: the reason, and whether it is an interrupt."""
-        found: dict[int, tuple[str, bool]] = {}
+        result: dict[int, tuple[str, bool]] = {}
         for rank in range(1, self._world.size):
             if store.check([f"failed/{rank}"]):
                 reason, is_interrupt = json.loads(store.get(f"failed/{rank}"))
-                found[rank] = reason, is_interrupt
-        return found
+                result[rank] = reason, is_interrupt
+        return result
 
     def close(self, store: Any) -> None:  # noqa: ANN401
         """Rank 0 has said all: nobody need wait for it."""

@@ -121,13 +121,13 @@ class Exchange:
 
     def _pass_on(self) -> None:
         """Send to the next rank and receive from the one before."""
-        one = self._distributed
+        result = self._distributed
         following = (self._rank + 1) % self._ranks
         before = (self._rank - 1) % self._ranks
-        works = one.batch_isend_irecv(
+        works = result.batch_isend_irecv(
             [
-                one.P2POp(one.isend, self._sent, following),
-                one.P2POp(one.irecv, self._received, before),
+                result.P2POp(result.isend, self._sent, following),
+                result.P2POp(result.irecv, self._received, before),
             ]
         )
         for work in works:
@@ -199,9 +199,9 @@ def offered(
         else:
             return function
     backend = torch.distributed.get_backend()
-    told = f" ({reason})" if reason else ""
+    text = f" ({reason})" if reason else ""
     message = (
         f"{backend} of torch {torch.__version__} has no {collective} of {data_type}"
-        f"{told}: try another --data-type or --backend, or a newer torch"
+        f"{text}: try another --data-type or --backend, or a newer torch"
     )
     raise NotOffered(message)

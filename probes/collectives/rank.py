@@ -79,8 +79,8 @@ class Rank:
         self._store: Any = None
         self._work = Work(world, wanted, until, self._watch, self._tell)
 
-    def _tell(self, word: str, told: Any) -> None:  # noqa: ANN401
-        self._told.put((word, told))
+    def _tell(self, word: str, result: Any) -> None:  # noqa: ANN401
+        self._told.put((word, result))
 
     def run(self) -> Ending:
         """Measure; returns when it is over, be it that threads still hang."""
@@ -117,37 +117,37 @@ class Rank:
         if self._until is not None and time.monotonic() >= self._until:
             return self._ended("budget", TIME_BUDGET)
         try:
-            word, told = self._told.get(timeout=_LOOK_SECONDS)
+            word, result = self._told.get(timeout=_LOOK_SECONDS)
         except Empty:
             return self._look()
         if word in {"done", "refused", "no world"}:
-            return self._over(word, told)
+            return self._over(word, result)
         if word == "signal":
-            self._signal = told
+            self._signal = result
             return self._ended("interrupt", INTERRUPT)
         if word == "failed":
             step = self._watch.step
             during = f"{step.name}: " if step else ""
-            return self._ended("fault", f"{during}{told}")
-        return self._take(word, told)
+            return self._ended("fault", f"{during}{result}")
+        return self._take(word, result)
 
-    def _over(self, word: str, told: str) -> Ending:
+    def _over(self, word: str, text: str) -> Ending:
         """The other thread has come to an end of its own."""
         if word == "done":
             return self._complete()
         if word == "refused":
-            return Ending("refused", told if self._world.rank == 0 else "")
-        return Ending("fault", told if self._world.rank == 0 else self._own(told))
+            return Ending("refused", text if self._world.rank == 0 else "")
+        return Ending("fault", text if self._world.rank == 0 else self._own(text))
 
-    def _take(self, word: str, told: Any) -> Ending | None:  # noqa: ANN401
+    def _take(self, word: str, result: Any) -> Ending | None:  # noqa: ANN401
         """Go on with what is told."""
         if word == "met":
-            return self._met(told)
+            return self._met(result)
         if word == "formed":
-            settings, members = told
+            settings, members = result
             self._formed(settings, members)
         elif word == "run" and self.results is not None:
-            place, run = told
+            place, run = result
             self._put(place, run)
         elif word == "round":
             self._collect()
@@ -189,7 +189,7 @@ class Rank:
                     return
 
     def _formed(self, settings: Settings, members: list[Member]) -> None:
-        self._hosts = [one.host for one in members]
+        self._hosts = [member.host for member in members]
         self._settings = settings
         if self._world.rank == 0:
             self.results = Results(settings, members)

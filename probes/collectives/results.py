@@ -56,7 +56,7 @@ class Results:
     def text(self) -> str:
         """The snapshot, as JSON."""
         runs = self.content()
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "schema": SCHEMA,
             "tool": {"name": "speccheck", "version": VERSION},
             "taken": self._taken,
@@ -68,7 +68,7 @@ class Results:
                 for leaf in dict.fromkeys(leaf for run in runs for leaf in run)
             },
         }
-        return json.dumps(found, indent=1) + "\n"
+        return json.dumps(result, indent=1) + "\n"
 
     def _run(self, run: SetRun) -> dict[str, Any]:
         settings, ranks = self.settings, run.ranks
@@ -97,7 +97,9 @@ class Results:
             leaves["ended_by"] = self.ended_by or RUNNING
         if settings.compares and run.points:
             wrong = {
-                run.ranks[one] for point in run.points for one in point.wrong_ranks
+                run.ranks[wrong_rank]
+                for point in run.points
+                for wrong_rank in point.wrong_ranks
             }
             leaves["wrong_hosts"] = self.hosts(sorted(wrong))
         if run.points:

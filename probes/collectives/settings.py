@@ -42,12 +42,12 @@ class Settings(Record):
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of messages, each twice the one before."""
-        found: list[int] = []
+        numbers: list[int] = []
         size = self.smallest_bytes
         while size <= self.largest_bytes:
-            found.append(size)
+            numbers.append(size)
             size *= 2
-        return tuple(found)
+        return tuple(numbers)
 
     def text(self) -> str:
         """As rank 0 tells it to the others."""
@@ -56,8 +56,8 @@ class Settings(Record):
 
 def settings_of(text: str | bytes) -> Settings:
     """What rank 0 told."""
-    told: dict[str, Any] = json.loads(text)
-    told["rounds"] = tuple(
-        tuple(tuple(hosts) for hosts in sets) for sets in told["rounds"]
+    result: dict[str, Any] = json.loads(text)
+    result["rounds"] = tuple(
+        tuple(tuple(hosts) for hosts in sets) for sets in result["rounds"]
     )
-    return Settings(**told)
+    return Settings(**result)

@@ -177,8 +177,10 @@ class Work:
 def run_of(text: str | bytes) -> SetRun:
     """What the first rank of a set kept."""
     ranks, number, function, points, whole = json.loads(text)
-    found = tuple(Point(*one)._replace(wrong_ranks=tuple(one[-1])) for one in points)
-    return SetRun(tuple(ranks), number, function, found, whole)
+    result = tuple(
+        Point(*point)._replace(wrong_ranks=tuple(point[-1])) for point in points
+    )
+    return SetRun(tuple(ranks), number, function, result, whole)
 
 
 def _member(torch: Any, world: World) -> Member:  # noqa: ANN401

@@ -160,7 +160,7 @@ def _port(environ: Mapping[str, str], launcher: _Launcher) -> int:
 
 
 def _number(environ: Mapping[str, str], names: tuple[str, ...]) -> int | None:
-    name = next((one for one in names if environ.get(one)), None)
+    name = next((name for name in names if environ.get(name)), None)
     if name is None:
         return None
     try:

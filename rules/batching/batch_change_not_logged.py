@@ -49,10 +49,14 @@ def batch_change_not_logged(
     metrics: Metrics, events: RunEvents, batch: Batch, limit: Fields
 ) -> Verdicts:
     """Judge the events, then each change of the series."""
-    told = events_of(events, "run.batch_size_change")
+    run_events = events_of(events, "run.batch_size_change")
     bare = False
-    for event in told:
-        lacking = [one for one in limit.event_fields if not _leaf(event, one).is_known]
+    for event in run_events:
+        lacking = [
+            event_field
+            for event_field in limit.event_fields
+            if not _leaf(event, event_field).is_known
+        ]
         if lacking:
             bare = True
             yield fail(
@@ -65,22 +69,24 @@ def batch_change_not_logged(
     if not metrics.count.is_known and batch.mode.value == "fixed":
         return
     series = series_of(metrics, ["train.global_batch"])
-    changes = [(one, *pair) for one in series for pair in _changes(one)]
-    silent = [row for row in changes if not any(_explains(e, *row[1:]) for e in told)]
-    for one, before, after in silent[:1]:
+    changes = [(metric, *pair) for metric in series for pair in _changes(metric)]
+    silent = [
+        row for row in changes if not any(_explains(e, *row[1:]) for e in run_events)
+    ]
+    for metric, before, after in silent[:1]:
         more = f", and {len(silent) - 1} more changes" if silent[1:] else ""
         yield fail(
             f"the global batch changes from {before.value:,.0f} to {after.value:,.0f} "
             f"at {_when(after)} without an event run.batch_size_change{more}",
-            at=one.values,
+            at=metric.values,
             measured=len(silent),
             required=0,
             cost="a jump of the loss cannot be told from a fault",
         )
     if silent or bare:
         return
-    if any(len(samples_of(one)) > 1 for one in series):
-        yield passed(at=[one.values for one in series], measured=len(changes))
+    if any(len(samples_of(metric)) > 1 for metric in series):
+        yield passed(at=[metric.values for metric in series], measured=len(changes))
     elif batch.mode.value != "fixed":
         yield unknown(
             "no log holds the global batch over time",
@@ -95,7 +101,7 @@ def _leaf(event: RunEvent, field: str) -> Value[Any]:
 
 
 def _changes(series: Metric) -> Iterator[tuple[Sample, Sample]]:
-    known = [one for one in samples_of(series) if one.value is not None]
+    known = [sample for sample in samples_of(series) if sample.value is not None]
     return ((a, b) for a, b in pairwise(known) if a.value != b.value)
 
 
@@ -104,11 +110,11 @@ def _explains(event: RunEvent, before: Sample, after: Sample) -> bool:
     values = event.old_value.value, event.new_value.value
     if any(v is not None for v in values) and values != (before.value, after.value):
         return False
-    told: tuple[float | None, ...] = (before.step, event.step.value, after.step)
-    if None in told:
-        told = before.time, event.time.value, after.time
-    known = [one for one in told if one is not None]
-    if len(known) < len(told):
+    numbers: tuple[float | None, ...] = (before.step, event.step.value, after.step)
+    if None in numbers:
+        numbers = before.time, event.time.value, after.time
+    known = [value for value in numbers if value is not None]
+    if len(known) < len(numbers):
         return values == (before.value, after.value)
     return known == sorted(known)
 

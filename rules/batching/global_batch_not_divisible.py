@@ -51,16 +51,16 @@ def global_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Verdic
         ranks.need()
         yield passed(at=at, measured=size, required=unit)
         return
-    found = f"global batch {size:,} is not a multiple of "
-    found += "" if is_uneven else f"micro-batch {micro}"
+    text = f"global batch {size:,} is not a multiple of "
+    text += "" if is_uneven else f"micro-batch {micro}"
     if is_uneven:
-        found += f"the {count:,} data-parallel ranks: {size % count:,} samples are left"
+        text += f"the {count:,} data-parallel ranks: {size % count:,} samples are left"
     elif ranks.is_known:
-        found += f" x {count:,} data-parallel ranks = {unit:,}"
+        text += f" x {count:,} data-parallel ranks = {unit:,}"
     below = size // unit * unit
     near = f"{below:,} or {below + unit:,}" if below else f"{unit:,}"
     yield fail(
-        found,
+        text,
         at=at,
         measured=size,
         required=unit,

@@ -58,16 +58,16 @@ def micro_batch_group_out_of_range(
         if stages <= size <= count and (rest == 0 or rest >= stages):
             yield passed(at=at, measured=size, required=stages)
             continue
-        found = f"groups of {size} micro-batches with {stages} pipeline stages"
+        text = f"groups of {size} micro-batches with {stages} pipeline stages"
         if not stages <= size <= count:
-            found += f": a group takes from {stages} up to all {count} micro-batches"
+            text += f": a group takes from {stages} up to all {count} micro-batches"
         else:
-            found += (
+            text += (
                 f" leave {count} % {size} = {rest}: a rest must be none or at least "
                 f"{stages}"
             )
         yield fail(
-            found,
+            text,
             at=at,
             measured=size,
             required=stages,

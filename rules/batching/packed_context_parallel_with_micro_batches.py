@@ -62,8 +62,8 @@ def packed_context_parallel_with_micro_batches(
 def _fix(batch: Batch, stated: StatedKeys) -> Fix | None:
     """One row at a time, and as many more steps, so that the batch stays as it is."""
     micro, steps = batch.micro_batch_size, batch.gradient_accumulation_steps
-    one = rewritten(micro, 1, stated)
+    fix = rewritten(micro, 1, stated)
     more = rewritten(steps, micro.need() * steps.or_else(1), stated)
-    if one is None or more is None:
+    if fix is None or more is None:
         return None
-    return combined(f"{one.says}, {more.says}", (*one.changes, *more.changes))
+    return combined(f"{fix.says}, {more.says}", (*fix.changes, *more.changes))

@@ -56,7 +56,7 @@ def ramp_does_not_reach_batch(
                 f"divides {max(distance, 0):,}.",
             )
             continue
-        if any(one.path == (_ROUNDS,) for file in stated.files for one in file.keys):
+        if any(key.path == (_ROUNDS,) for file in stated.files for key in file.keys):
             yield passed("batches on the way are rounded down", at=at)
             continue
         ranks, micro = parallelism.data_parallel_size, batch.micro_batch_size

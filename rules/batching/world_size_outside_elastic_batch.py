@@ -58,17 +58,19 @@ def _judged(file: KeyedFile, batch: Batch, parallelism: Parallelism) -> Verdicts
         yield unknown(reason, missing=("run.framework_version",), at=batch.mode)
         return
     size = parallelism.data_parallel_size
-    ranks, found = size.need(), elastic_batch(elastic)
-    assert found is not None  # noqa: S101 - settled: no micro-batch exceeds the limit
+    ranks, result = size.need(), elastic_batch(elastic)
+    assert result is not None  # noqa: S101 - settled: no micro-batch exceeds the limit
     at: list[Place | Value[int]] = [size]
     at[:0] = [key.place for key in file.keys if key.path == _SIZES]
-    if ranks in found.world_sizes:
+    if ranks in result.world_sizes:
         yield passed(at=at, measured=ranks)
         return
-    near = sorted(found.world_sizes, key=lambda one: abs(one - ranks))[:_SHOWN]
-    names = ", ".join(f"{one:,}" for one in sorted(near)) or "none"
+    near = sorted(result.world_sizes, key=lambda world_size: abs(world_size - ranks))[
+        :_SHOWN
+    ]
+    names = ", ".join(f"{number:,}" for number in sorted(near)) or "none"
     yield fail(
-        f"{ranks:,} data-parallel ranks; the elastic batch of {found.batch:,} goes "
+        f"{ranks:,} data-parallel ranks; the elastic batch of {result.batch:,} goes "
         f"into whole micro-batches on other counts, nearest {names}",
         at=at,
         measured=ranks,
@@ -79,19 +81,19 @@ def _judged(file: KeyedFile, batch: Batch, parallelism: Parallelism) -> Verdicts
 
 def _elastic(file: KeyedFile) -> Elastic | None:
     """The section as DeepSpeed takes it; None where something is not plain."""
-    said = {
+    result = {
         key.path[1]: key.value
         for key in file.keys
         if key.path[0] == _SECTION and len(key.path) > 1
     }
-    sizes, most = said.get("micro_batch_sizes"), said.get("max_train_batch_size")
-    if said.get("version") != FIRST_VERSION or not isinstance(sizes, list):
+    sizes, most = result.get("micro_batch_sizes"), result.get("max_train_batch_size")
+    if result.get("version") != FIRST_VERSION or not isinstance(sizes, list):
         return None
     plain = Elastic((), 0)
-    fewest = said.get("min_gpus", plain.fewest_gpus)
-    greatest = said.get("max_gpus", plain.most_gpus)
+    fewest = result.get("min_gpus", plain.fewest_gpus)
+    greatest = result.get("max_gpus", plain.most_gpus)
     numbers = [*sizes, most, fewest, greatest]
-    if not sizes or not all(type(one) is int and one > 0 for one in numbers):
+    if not sizes or not all(type(number) is int and number > 0 for number in numbers):
         return None
-    larger = said.get("prefer_larger_batch", True) is True
+    larger = result.get("prefer_larger_batch", True) is True
     return Elastic(tuple(sizes), int(str(most)), fewest, greatest, larger)  # type: ignore[arg-type]

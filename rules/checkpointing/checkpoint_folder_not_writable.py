@@ -42,8 +42,8 @@ def checkpoint_folder_not_writable(
     path = local_path(folder.value)
     if checkpoint.enabled.value is False or path is None or not paths.were_asked_for:
         return
-    one = paths.named("checkpoint", path)
-    problem, leaf = _problem(one)
+    job_path = paths.named("checkpoint", path)
+    problem, leaf = _problem(job_path)
     at = [folder, leaf]
     is_inside = run.in_container.value is True
     if seen_by_another(run.in_container, host.container) or (is_inside and problem):
@@ -64,34 +64,43 @@ def checkpoint_folder_not_writable(
             action="FIX_CONFIG",
         )
         return
-    for each in (one.exists, one.is_read_only, one.is_writable, one.nearest_folder):
+    for each in (
+        job_path.exists,
+        job_path.is_read_only,
+        job_path.is_writable,
+        job_path.nearest_folder,
+    ):
         each.need()
-    if one.exists.value:
-        one.is_folder.need()
-    if one.nearest_folder.value == "/" and path != "/":
+    if job_path.exists.value:
+        job_path.is_folder.need()
+    if job_path.nearest_folder.value == "/" and path != "/":
         yield unknown(
             f"nothing of {path} exists: a mount may be missing, and the job would fill "
             "the root file system; make the folder, or mount it",
             missing=["job_paths"],
-            at=[folder, one.nearest_folder],
+            at=[folder, job_path.nearest_folder],
         )
         return
-    yield passed(at=[folder, one.is_writable], measured=one.nearest_folder.value)
-
-
-def _problem(one: JobPath) -> tuple[str, Value[bool]]:
-    """What is wrong with it, and the leaf that says so."""
-    folder = one.nearest_folder.or_else("its folder")
-    above = (
-        "" if folder == one.name.value else f" (all that exists of {one.name.value})"
+    yield passed(
+        at=[folder, job_path.is_writable], measured=job_path.nearest_folder.value
     )
-    if one.exists.value and one.is_folder.value is False:
-        return f"{one.name.value} is a file and no folder", one.is_folder
-    if one.is_read_only.value:
-        mount = one.mount_point.or_else("its file system")
-        kind = one.file_system.or_else("unknown type")
+
+
+def _problem(job_path: JobPath) -> tuple[str, Value[bool]]:
+    """What is wrong with it, and the leaf that says so."""
+    folder = job_path.nearest_folder.or_else("its folder")
+    above = (
+        ""
+        if folder == job_path.name.value
+        else f" (all that exists of {job_path.name.value})"
+    )
+    if job_path.exists.value and job_path.is_folder.value is False:
+        return f"{job_path.name.value} is a file and no folder", job_path.is_folder
+    if job_path.is_read_only.value:
+        mount = job_path.mount_point.or_else("its file system")
+        kind = job_path.file_system.or_else("unknown type")
         text = f"{folder}{above} lies on {mount} ({kind}), which is mounted read-only"
-        return text, one.is_read_only
-    if one.is_writable.value is False:
-        return f"{folder}{above} may not be written by this user", one.is_writable
-    return "", one.is_writable
+        return text, job_path.is_read_only
+    if job_path.is_writable.value is False:
+        return f"{folder}{above} may not be written by this user", job_path.is_writable
+    return "", job_path.is_writable

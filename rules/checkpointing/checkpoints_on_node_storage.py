@@ -37,7 +37,7 @@ def checkpoints_on_node_storage(
     if nodes.or_else(1) <= 1 or not folder.is_known:
         return
     path = folder.need().removeprefix("file://")
-    own = [one for one in _OF_A_NODE if path == one or path.startswith(f"{one}/")]
+    own = [text for text in _OF_A_NODE if path == text or path.startswith(f"{text}/")]
     if not own:
         yield passed(at=folder)
         return

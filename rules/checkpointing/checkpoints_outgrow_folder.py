@@ -55,8 +55,8 @@ def checkpoints_outgrow_folder(
     path = local_path(folder.value)
     if checkpoint.enabled.value is False or path is None or not paths.were_asked_for:
         return
-    one = paths.named("checkpoint", path)
-    at = [folder, one.free_bytes, checkpoint.keep_last, checkpoint.size_bytes]
+    job_path = paths.named("checkpoint", path)
+    at = [folder, job_path.free_bytes, checkpoint.keep_last, checkpoint.size_bytes]
     if seen_by_another(run.in_container, host.container):
         yield unknown(
             f"the job runs in a container of its own: {path} may lie elsewhere",
@@ -64,22 +64,22 @@ def checkpoints_outgrow_folder(
             at=[folder, run.in_container],
         )
         return
-    free = one.free_bytes.need()
+    free = job_path.free_bytes.need()
     each, count = (
         size(plan).need(),
         kept_checkpoints(checkpoint, run, limit.in_the_making),
     )
-    nodes, told = _nodes(plan, one)
+    nodes, text = _nodes(plan, job_path)
     at_least, words = count, f"{count} checkpoints"
-    if _may_hold_some(one):
+    if _may_hold_some(job_path):
         at_least = limit.in_the_making
         words = f"{at_least} more"
     if at_least * each.lower / nodes > free:
-        total = one.total_bytes.or_else(free)
+        total = job_path.total_bytes.or_else(free)
         yield fail(
-            f"{words} x {gigabytes(each.lower)}{told} = "
+            f"{words} x {gigabytes(each.lower)}{text} = "
             f"{gigabytes(at_least * each.lower / nodes)} at least; {gigabytes(free)} "
-            f"of {gigabytes(total)} are free at {one.mount_point.or_else(path)}",
+            f"of {gigabytes(total)} are free at {job_path.mount_point.or_else(path)}",
             at=at,
             measured=at_least * each.lower / nodes,
             required=free,
@@ -98,9 +98,9 @@ def checkpoints_outgrow_folder(
     yield passed(at=at, measured=count * each.upper, required=free)
 
 
-def _nodes(plan: TrainingPlan, one: JobPath) -> tuple[float, str]:
+def _nodes(plan: TrainingPlan, job_path: JobPath) -> tuple[float, str]:
     """Among how many nodes the bytes are shared out at most, and that in words."""
-    if one.file_system.is_known and one.file_system.value not in _OF_A_NODE:
+    if job_path.file_system.is_known and job_path.file_system.value not in _OF_A_NODE:
         return 1, ""
     is_whole = plan.value("checkpoint.format").value == "full"
     nodes = plan.value("cluster.nodes").need()
@@ -109,5 +109,5 @@ def _nodes(plan: TrainingPlan, one: JobPath) -> tuple[float, str]:
     return nodes, f" / {nodes} nodes"
 
 
-def _may_hold_some(one: JobPath) -> bool:
-    return one.exists.value is not False and one.is_empty.value is not True
+def _may_hold_some(job_path: JobPath) -> bool:
+    return job_path.exists.value is not False and job_path.is_empty.value is not True

@@ -39,13 +39,13 @@ def checkpoints_outgrow_store(
     """Judge (kept + in the making) x size <= free space."""
     if checkpoint.enabled.value is False:
         return
-    room, one = checkpoint.storage_bytes, size(plan).need()
+    room, estimate = checkpoint.storage_bytes, size(plan).need()
     count = kept_checkpoints(checkpoint, run, limit.in_the_making)
-    needed = count * one.lower
+    needed = count * estimate.lower
     at = [room, checkpoint.keep_last, checkpoint.size_bytes]
     if needed > room.need():
         yield fail(
-            f"{count} checkpoints of at least {gigabytes(one.lower)} need "
+            f"{count} checkpoints of at least {gigabytes(estimate.lower)} need "
             f"{gigabytes(needed)}; {gigabytes(room.need())} are free",
             at=at,
             measured=needed,
@@ -53,7 +53,7 @@ def checkpoints_outgrow_store(
             cost="a save finds the store full, and the run ends",
         )
         return
-    if count * one.upper > room.need():
+    if count * estimate.upper > room.need():
         yield unknown(
             f"{count} checkpoints need {gigabytes(needed)} or more; how much more is "
             f"not known",
@@ -61,4 +61,4 @@ def checkpoints_outgrow_store(
             at=at,
         )
         return
-    yield passed(at=at, measured=count * one.upper, required=room.need())
+    yield passed(at=at, measured=count * estimate.upper, required=room.need())

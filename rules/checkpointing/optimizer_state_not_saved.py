@@ -63,10 +63,10 @@ def optimizer_state_not_saved(
 
 def _fix(leaves: list[Value[bool]], stated: StatedKeys) -> Fix | None:
     """Both parts saved, where keys of these very meanings leave them out."""
-    changes = [one for leaf in leaves for one in _change(leaf, stated)]
+    changes = [change for leaf in leaves for change in _change(leaf, stated)]
     if len(changes) < len(leaves):
         return None
-    names = " and ".join(dict.fromkeys(one.place.key for one in changes))
+    names = " and ".join(dict.fromkeys(change.place.key for change in changes))
     return combined(f"turn over {names}", dict.fromkeys(changes), is_safe=True)
 
 

@@ -44,15 +44,19 @@ def restore_drill_out_of_date(
     if declaration.judged_seconds is None:
         name, reason = "declaration.judged_seconds", "when it is judged is not told"
         raise MissingEvidence(name, reason)
-    told = events_of(events, "run.restore")
+    run_events = events_of(events, "run.restore")
     done = [
-        (one.time.value, one)
-        for one in told
-        if one.status.value in _SUCCEEDED and one.time.value is not None
+        (run_event.time.value, run_event)
+        for run_event in run_events
+        if run_event.status.value in _SUCCEEDED and run_event.time.value is not None
     ]
     if not done:
-        failed = len(told) - len(done)
-        why = f"{failed} restores failed or have no time" if told else "none is told"
+        failed = len(run_events) - len(done)
+        why = (
+            f"{failed} restores failed or have no time"
+            if run_events
+            else "none is told"
+        )
         yield unknown(
             f"no log holds a restore that succeeded: {why}", missing=["run.restore"]
         )

@@ -38,20 +38,20 @@ def save_bound_to_parallelism(
     sharded = optimizer.is_distributed
     if sharded.value is not True or run.role.value == "debug":
         return
-    found = [
+    stated_keys = [
         key for file in stated.files for key in file.keys if key.path == (_SERIAL,)
     ]
-    if not found:
+    if not stated_keys:
         if any(file.format == "megatron-cli" for file in stated.files):
             yield passed(at=sharded)
         return
     yield fail(
         f"{_SERIAL} with the distributed optimizer: checkpoints load at the same "
         f"parallelism only",
-        at=[*(key.place for key in found), sharded],
+        at=[*(key.place for key in stated_keys), sharded],
         measured="not parallel",
         required="parallel",
         cost="the run cannot go on with other degrees, or on another number of GPUs",
         remedy=f"Delete {_SERIAL}.",
-        fix=without_keys(found, is_safe=True),
+        fix=without_keys(stated_keys, is_safe=True),
     )

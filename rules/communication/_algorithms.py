@@ -14,16 +14,16 @@ FUNCTIONS = frozenset(
 
 def entries(text: str) -> list[tuple[str, str]]:
     """Function (empty for all) and list of each entry."""
-    found: list[tuple[str, str]] = []
+    text_lists: list[tuple[str, str]] = []
     for entry in text.split(";"):
         function, colon, names = entry.rpartition(":")
-        found.append((function.strip().lower() if colon else "", names.strip()))
-    return found
+        text_lists.append((function.strip().lower() if colon else "", names.strip()))
+    return text_lists
 
 
 def tokens(names: str) -> list[str]:
     """The names of one list, in lower case, without the negation."""
-    return [one.strip().lower() for one in names.removeprefix("^").split(",")]
+    return [part.strip().lower() for part in names.removeprefix("^").split(",")]
 
 
 def negates(text: str) -> bool:
@@ -43,5 +43,8 @@ def algorithms_of(text: str, function: str) -> set[str]:
 def has_tuner(environment: Environment) -> bool:
     """Whether a tuner plugin or a tuner file decides."""
     names = ("NCCL_TUNER_PLUGIN", "NCCL_TUNER_CONFIG_PATH", "NCCL_TUNER_CONFIG_FILE")
-    found = (environment.find(name) for name in names)
-    return any(one is not None and one.value not in {"", "none"} for one in found)
+    result = (environment.find(name) for name in names)
+    return any(
+        variable is not None and variable.value not in {"", "none"}
+        for variable in result
+    )

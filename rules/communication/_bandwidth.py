@@ -61,15 +61,19 @@ def against_floors(
 ) -> Iterator[Verdict]:
     """What is said of some collectives, of runs on the same machines together."""
     for series in series_between_gpus(runs, collectives):
-        found = held(series, about, floors)
-        yield below_floor(found, floors.fail) if isinstance(found, Held) else found
+        result = held(series, about, floors)
+        yield below_floor(result, floors.fail) if isinstance(result, Held) else result
 
 
 def held(series: Series, about: Conditions, floors: Floors) -> Held | Verdict:
     """A series beside its floors, or why there is none."""
     point = series.best(floors.least_bytes)
     if point is None:
-        sizes = [one for one in series.first.size_bytes.or_else(()) if one is not None]
+        sizes = [
+            number
+            for number in series.first.size_bytes.or_else(())
+            if number is not None
+        ]
         largest = f"up to {shown_bytes(max(sizes))}" if sizes else "no size"
         return unknown(
             f"{series.title}: {largest} was measured; floors hold from "
@@ -86,49 +90,49 @@ def held(series: Series, about: Conditions, floors: Floors) -> Held | Verdict:
             missing=[missing.name],
             at=point.run.bus_bytes_per_second,
         )
-    found = Held(series, point, look)
+    result = Held(series, point, look)
     if look.reason:
         return unknown(
-            f"{found.said}; no floor: {look.reason}", missing=(), at=found.at
+            f"{result.said}; no floor: {look.reason}", missing=(), at=result.at
         )
-    return found
+    return result
 
 
-def below_floor(one: Held, fraction: float) -> Verdict:
+def below_floor(item: Held, fraction: float) -> Verdict:
     """A pass, a failure, or what keeps it open."""
-    point, look = one.point, one.look
+    point, look = item.point, item.look
     low, high = look.lowest, look.highest
     least, most = low.fail_below or 0.0, high.fail_below or 0.0
     if point.bus < least:
         return fail(
-            f"{one.said} is {point.bus / least * fraction:.2f} of {low.basis}; "
+            f"{item.said} is {point.bus / least * fraction:.2f} of {low.basis}; "
             f"required are {least / GIGA:.4g} GB/s, {fraction:g} of it"
-            + _how_often(one),
-            at=one.at,
+            + _how_often(item),
+            at=item.at,
             measured=round(point.bus / GIGA, 2),
             required=round(least / GIGA, 2),
             cost="a collective runs at the speed of its slowest member",
             remedy=_remedy(look),
         )
-    if why := _doubt(one):
-        return unknown(f"{one.said}; {why}", missing=(), at=one.at)
+    if why := _doubt(item):
+        return unknown(f"{item.said}; {why}", missing=(), at=item.at)
     if point.bus < most:
         return unknown(
-            f"{one.said}: enough for {fraction:g} of {low.basis}, and not for "
+            f"{item.said}: enough for {fraction:g} of {low.basis}, and not for "
             f"{fraction:g} of {high.basis}; open: {'; '.join(look.open)}",
             missing=[point.run.algorithm.name],
-            at=one.at,
+            at=item.at,
         )
     return passed(
-        f"{one.said} is {point.bus / most * fraction:.2f} of {high.basis}",
-        at=one.at,
+        f"{item.said} is {point.bus / most * fraction:.2f} of {high.basis}",
+        at=item.at,
         measured=round(point.bus / GIGA, 2),
         required=round(most / GIGA, 2),
     )
 
 
-def _how_often(one: Held) -> str:
-    repeats = one.series.repeats
+def _how_often(item: Held) -> str:
+    repeats = item.series.repeats
     if repeats == 1:
         return "; one run: repeat it before a node is blamed"
     return f"; {repeats} runs"
@@ -143,9 +147,9 @@ def _remedy(look: Prospect) -> str:
     )
 
 
-def _doubt(one: Held) -> str:
+def _doubt(item: Held) -> str:
     """Why a measurement that reaches its floor is no proof that all is well."""
-    point, look = one.point, one.look
+    point, look = item.point, item.look
     run = point.run
     if look.plausible is not None and point.bus > look.plausible:
         return (

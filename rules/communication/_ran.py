@@ -41,31 +41,44 @@ def setting(
     name: str, environment: Environment, taken: VariablesInForce
 ) -> Setting | None:
     """The variable in the run; what the log says of it counts before the files."""
-    for one in taken.shown:
-        if one.name.value == name and one.value.value is not None:
-            return Setting(one.value.value, one.value.places[0])
+    for variable_in_force in taken.shown:
+        if (
+            variable_in_force.name.value == name
+            and variable_in_force.value.value is not None
+        ):
+            return Setting(
+                variable_in_force.value.value, variable_in_force.value.places[0]
+            )
     variable = environment.find(name)
     if variable is None or variable.value is None:
         return None
     return Setting(variable.value, variable.place)
 
 
-def several_nodes(one: Communicator) -> bool:
+def several_nodes(communicator: Communicator) -> bool:
     """Whether it spans nodes; raises MissingEvidence where the log does not tell."""
-    if not one.nodes.is_known and one.links_by_network.or_else(0) > 0:
+    if not communicator.nodes.is_known and communicator.links_by_network.or_else(0) > 0:
         return True
-    return one.nodes.need() > 1
+    return communicator.nodes.need() > 1
 
 
-def ranks_of_node(one: Communicator) -> int:
+def ranks_of_node(communicator: Communicator) -> int:
     """How many of its ranks a node has; raises MissingEvidence."""
-    told = one.ranks_per_node.value
-    return told if told is not None else one.ranks.need() // max(1, one.nodes.need())
+    number = communicator.ranks_per_node.value
+    return (
+        number
+        if number is not None
+        else communicator.ranks.need() // max(1, communicator.nodes.need())
+    )
 
 
-def networks(one: Communicator) -> list[str]:
+def networks(communicator: Communicator) -> list[str]:
     """The networks that its processes chose."""
-    return (one.network.value or "").split(", ") if one.network.value else []
+    return (
+        (communicator.network.value or "").split(", ")
+        if communicator.network.value
+        else []
+    )
 
 
 def one_verdict(
@@ -78,33 +91,33 @@ def one_verdict(
     worked: numbers of ranks of which a measurement shows that all took part.
     """
     whole = whole_ones(communicators.shown)
-    found: dict[str, list[Verdict]] = {}
+    result: dict[str, list[Verdict]] = {}
     lacking: MissingEvidence | None = None
-    for one in communicators.shown:
-        if one.ranks.value == 1:
+    for communicator in communicators.shown:
+        if communicator.ranks.value == 1:
             continue
         try:
-            verdict = judge(one)
+            verdict = judge(communicator)
         except MissingEvidence as error:
             lacking = lacking or error
             continue
         if verdict is None:
             continue
         if verdict.outcome == "pass" and not (
-            named(one) in whole or one.ranks.value in worked
+            named(communicator) in whole or communicator.ranks.value in worked
         ):
             reason = "the log does not show that all ranks of it are there"
-            lacking = lacking or MissingEvidence(one.is_complete.name, reason)
+            lacking = lacking or MissingEvidence(communicator.is_complete.name, reason)
         else:
-            found.setdefault(verdict.outcome, []).append(verdict)
-    if failed := found.get("fail"):
+            result.setdefault(verdict.outcome, []).append(verdict)
+    if failed := result.get("fail"):
         others = len(failed) - 1
         more = f"; {others} more communicators alike" if others else ""
         yield failed[0]._replace(message=failed[0].message + more)
         return
     if lacking is not None:
         raise lacking
-    if "unknown" in found:
-        yield found["unknown"][0]
-    elif "pass" in found:
-        yield found["pass"][0]
+    if "unknown" in result:
+        yield result["unknown"][0]
+    elif "pass" in result:
+        yield result["pass"][0]

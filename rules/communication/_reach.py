@@ -8,23 +8,30 @@ from speccheck.validator.rule import Verdict, fail, passed, unknown
 
 
 def reach_of(
-    one: Communicator, cluster: Cluster, machine: InstanceProfile, remedy: str
+    communicator: Communicator, cluster: Cluster, machine: InstanceProfile, remedy: str
 ) -> Verdict | None:
     """Judge them; None where none is to be expected."""
-    if not one.links_by_network.value and (
-        one.is_mnnvl.value or not several_nodes(one)
+    if not communicator.links_by_network.value and (
+        communicator.is_mnnvl.value or not several_nodes(communicator)
     ):
         return None
-    if one.socket_links.value:
+    if communicator.socket_links.value:
         return None
-    links, reached = one.links_by_network.need(), one.links_by_gpudirect.need()
-    at = [one.links_by_gpudirect, one.links_by_network, one.no_gpudirect_adapters]
+    links, reached = (
+        communicator.links_by_network.need(),
+        communicator.links_by_gpudirect.need(),
+    )
+    at = [
+        communicator.links_by_gpudirect,
+        communicator.links_by_network,
+        communicator.no_gpudirect_adapters,
+    ]
     if links and reached == links:
         return passed(at=at, measured=reached, required=links)
     if links == 0:
         return unknown(
             "the log shows no connection between the nodes",
-            missing=[one.links_by_network.name],
+            missing=[communicator.links_by_network.name],
             at=at,
         )
     cluster.fabric.need()

@@ -46,28 +46,32 @@ def slow_members(
 
     """
     limits = Limits(*(getattr(noise, name) for name in Limits._fields))
-    found = judge(tuple(runs), limits)
-    if not found.is_tournament:
+    judgement = judge(tuple(runs), limits)
+    if not judgement.is_tournament:
         return
-    for node in found.nodes:
+    for node in judgement.nodes:
         at = [trial.place for trial in node.slow_trials]
         hosts = hosts_of(node.host)
         if node.verdict == "slow":
-            yield _slow(node, found, hosts)
+            yield _slow(node, judgement, hosts)
         elif node.verdict == "suspect":
             message = f"{node.host} is a suspect: {node.why}"
             yield unknown(message, missing=["collective_runs"], at=at, hosts=hosts)
-    judged = [one for one in found.conditions if one.state == "judged"]
-    for one in found.undecided:
-        message = f"{set_words(one.sets)}: {undecided_words(one, limits)}"
-        at = [one.sets.trials[0].place]
+    judged = [
+        condition for condition in judgement.conditions if condition.state == "judged"
+    ]
+    for judged_sets in judgement.undecided:
+        message = (
+            f"{set_words(judged_sets.sets)}: {undecided_words(judged_sets, limits)}"
+        )
+        at = [judged_sets.sets.trials[0].place]
         yield unknown(message, missing=["collective_runs"], at=at)
-    if judged and not found.open and not found.accused:
-        yield passed(at=[one.sets.trials[0].place for one in judged])
+    if judged and not judgement.open and not judgement.accused:
+        yield passed(at=[judged_sets.sets.trials[0].place for judged_sets in judged])
 
 
-def _slow(node: JudgedNode, found: Judgement, hosts: tuple[str, ...]) -> Verdict:
-    sets, peers = found.of(node)
+def _slow(node: JudgedNode, judgement: Judgement, hosts: tuple[str, ...]) -> Verdict:
+    sets, peers = judgement.of(node)
     usual, least = rate_words(peers.median), rate_words(peers.least)
     reached = f"{rate_words(node.bytes_per_second)} GB/s at the median"
     return fail(

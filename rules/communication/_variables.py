@@ -16,11 +16,11 @@ def compared(
 
     A node whose variables are not listed is undecided: result lines tell none.
     """
-    found = []
+    comparisons = []
     for shared in fleet.variables():
         name = shared.leaf.removeprefix(VARIABLES)
         row = catalogue.lookup(name)
         if ("" if row is None else row.across_nodes) == across_nodes:
             # As people write it: NCCL_ALGO Ring instead of not set.
-            found.append((Compared(shared.leaf, name), shared))
-    return differing(fleet, found)
+            comparisons.append((Compared(shared.leaf, name), shared))
+    return differing(fleet, comparisons)

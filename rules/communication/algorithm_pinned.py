@@ -39,31 +39,31 @@ def algorithm_pinned(
     if not environment.files:
         yield unknown("no script sets the environment", missing=["environment"])
         return
-    found = [
-        one
+    variables = [
+        variable
         for name in ("NCCL_ALGO", "NCCL_PROTO")
-        if (one := environment.find(name)) and one.value != ""
+        if (variable := environment.find(name)) and variable.value != ""
     ]
     is_deterministic = bool(run.deterministic.value)
     pinned = [
-        one
-        for one in found
-        if not (is_deterministic and one.name == "NCCL_ALGO")
-        and not nccl.is_published(one, environment, instance)
+        item
+        for item in variables
+        if not (is_deterministic and item.name == "NCCL_ALGO")
+        and not nccl.is_published(item, environment, instance)
     ]
     if not pinned or has_tuner(environment):
-        yield passed(at=[one.place for one in found])
+        yield passed(at=[item.place for item in variables])
         return
-    for one in pinned:
-        text = one.value or one.raw
-        explicit = "ll128" in text.lower() and one.name == "NCCL_PROTO"
+    for variable in pinned:
+        text = variable.value or variable.raw
+        explicit = "ll128" in text.lower() and variable.name == "NCCL_PROTO"
         danger = "; LL128 by name can corrupt data where it is not supported"
         yield fail(
-            f"{one.name}={text} holds for all sizes and scales"
+            f"{variable.name}={text} holds for all sizes and scales"
             f"{danger if explicit else ''}",
-            at=one.place,
+            at=variable.place,
             measured=text,
             required="not set",
             cost="the best algorithm of most sizes is excluded",
-            fix=without_variables([one], is_safe=False),
+            fix=without_variables([variable], is_safe=False),
         )

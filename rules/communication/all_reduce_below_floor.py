@@ -68,7 +68,11 @@ def _unseen(runs: CollectiveRuns) -> Verdicts:
                 missing=[run.collective.name],
                 at=run.size_bytes,
             )
-    sums = [one for one in runs.shown if one.collective.value == "all_reduce"]
+    sums = [
+        collective_run
+        for collective_run in runs.shown
+        if collective_run.collective.value == "all_reduce"
+    ]
     if sums and not any(map(is_of_gpus, sums)):
         yield unknown(
             f"{sums[0].backend.value} moved the bytes between hosts: nothing is seen "

@@ -45,9 +45,9 @@ def all_reduce_below_usual(
     """Judge what is above the floor."""
     floors = Floors(fail=limit.usual_fraction)
     for series in series_between_gpus(runs, ("all_reduce",)):
-        found = held(series, about, floors)
-        if not isinstance(found, Held):
+        result = held(series, about, floors)
+        if not isinstance(result, Held):
             continue
-        usual = found.look.lowest.fail_below or 0.0
-        if found.point.bus >= usual * limit.floor_fraction / limit.usual_fraction:
-            yield below_floor(found, limit.usual_fraction)
+        usual = result.look.lowest.fail_below or 0.0
+        if result.point.bus >= usual * limit.floor_fraction / limit.usual_fraction:
+            yield below_floor(result, limit.usual_fraction)

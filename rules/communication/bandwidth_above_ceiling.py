@@ -68,7 +68,7 @@ def bandwidth_above_ceiling(
         is_judged = run.collective.is_known and collective_of(run) is not None
         points = all_points(run) if is_judged and is_of_gpus(run) else ()
         if points:
-            best = max(points, key=lambda one: one.bus)
+            best = max(points, key=lambda point: point.bus)
             yield from _verdicts(run, best, about, limit.margin)
 
 
@@ -105,7 +105,10 @@ def _verdicts(
             missing=(),
             at=at,
         )
-    elif any(one.plausible and best.bus > one.plausible for one in look.possible):
+    elif any(
+        expectation.plausible and best.bus > expectation.plausible
+        for expectation in look.possible
+    ):
         yield unknown(
             f"{title}: too much for one of the ways that the bytes may have taken; "
             f"open: {'; '.join(look.open)}",

@@ -59,7 +59,7 @@ def bandwidth_unsteady(runs: CollectiveRuns, limit: Steadiness) -> Verdicts:
 
 def _of_series(series: Series, size: int, rates: list[float], most: float) -> Verdict:
     variation = pstdev(rates) / mean(rates)
-    at = [one.bus_bytes_per_second for one in series.runs]
+    at = [run.bus_bytes_per_second for run in series.runs]
     if variation <= most:
         return passed(at=at[:1], measured=round(variation, 2), required=most)
     return fail(
@@ -74,7 +74,7 @@ def _of_series(series: Series, size: int, rates: list[float], most: float) -> Ve
 
 def _of_run(run: CollectiveRun, limit: Steadiness) -> Iterator[Verdict]:
     rows = zip(run.size_bytes.or_else(()), run.spread.or_else(()), strict=False)
-    found = max(
+    numbers = max(
         (
             (spread, size)
             for size, spread in rows
@@ -82,9 +82,9 @@ def _of_run(run: CollectiveRun, limit: Steadiness) -> Iterator[Verdict]:
         ),
         default=None,
     )
-    if found is None:
+    if numbers is None:
         return
-    spread, size = found
+    spread, size = numbers
     if spread <= limit.spread_max:
         yield passed(
             at=run.spread, measured=round(spread, 2), required=limit.spread_max

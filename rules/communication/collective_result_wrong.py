@@ -44,7 +44,7 @@ def collective_result_wrong(run: CollectiveRun) -> Verdicts:
             measured=sum(count or 0 for count in counts),
             required=0,
         )
-    elif run.out_of_bounds.value and not any(one is not None for one in counts):
+    elif run.out_of_bounds.value and not any(count is not None for count in counts):
         yield fail(
             f"{title}: the tool counts wrong results at {run.out_of_bounds.value} "
             "sizes; required is none",
@@ -67,6 +67,6 @@ def collective_result_wrong(run: CollectiveRun) -> Verdicts:
 
 def _is_seen_right(run: CollectiveRun) -> bool:
     """Whether results were compared, and are known to have been right."""
-    if any(one == 0 for one in run.wrong_values.or_else(())):
+    if any(number == 0 for number in run.wrong_values.or_else(())):
         return True
     return run.is_compared.value is True and run.out_of_bounds.value == 0

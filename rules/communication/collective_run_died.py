@@ -30,7 +30,7 @@ def collective_run_died(run: CollectiveRun) -> Verdicts:
     if run.is_complete.value:
         yield passed(at=run.is_complete)
     elif run.is_complete.is_known:
-        sizes = [one for one in run.size_bytes.or_else(()) if one is not None]
+        sizes = [number for number in run.size_bytes.or_else(()) if number is not None]
         reached = f"up to {shown_bytes(max(sizes))}" if sizes else "nothing"
         why = f" ({run.ended_by.value})" if run.ended_by.is_known else ""
         yield fail(

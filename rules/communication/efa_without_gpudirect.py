@@ -53,5 +53,6 @@ def efa_without_gpudirect(
     if capability < limit.efa_capability_min:
         return
     yield from one_verdict(
-        communicators, lambda one: reach_of(one, cluster, machine, _REMEDY)
+        communicators,
+        lambda communicator: reach_of(communicator, cluster, machine, _REMEDY),
     )

@@ -41,24 +41,29 @@ def fast_transport_disabled(environment: Environment, cluster: Cluster) -> Verdi
     if not environment.files:
         yield unknown("no script sets the environment", missing=["environment"])
         return
-    found = [one for name in _NAMES if (one := environment.find(name)) and one.value]
-    suspicious = [one for one in found if _disables(one)]
+    variables = [
+        variable
+        for name in _NAMES
+        if (variable := environment.find(name)) and variable.value
+    ]
+    suspicious = [item for item in variables if _disables(item)]
     if not suspicious:
-        yield passed(at=[one.place for one in found])
+        yield passed(at=[item.place for item in variables])
         return
     kind = fabric.need()
-    for one in suspicious:
-        if not _matters(one, kind):
+    for variable in suspicious:
+        if not _matters(variable, kind):
             continue
         yield fail(
-            f"{one.name}={one.value} takes the fast transport of {kind} away: traffic "
+            f"{variable.name}={variable.value} takes the fast transport of {kind} "
+            "away: traffic "
             f"between nodes goes over TCP sockets",
-            at=[one.place, *fabric.places],
-            measured=one.value,
+            at=[variable.place, *fabric.places],
+            measured=variable.value,
             required="not set",
             cost="a tenth of the bandwidth between nodes, without a message",
-            remedy=f"Delete {one.name}.",
-            fix=without_variables([one], is_safe=False),
+            remedy=f"Delete {variable.name}.",
+            fix=without_variables([variable], is_safe=False),
         )
 
 

@@ -51,25 +51,31 @@ def forced_algorithm_not_taken(
     limit: Large,
 ) -> Verdicts:
     """Judge the choices of the tuner for large all-reduces."""
-    asked = setting("NCCL_ALGO", environment, taken)
-    if asked is None or not asked.value.strip() or has_tuner(environment):
+    result = setting("NCCL_ALGO", environment, taken)
+    if result is None or not result.value.strip() or has_tuner(environment):
         return
-    yield from one_verdict(communicators, lambda one: _judged(one, asked, limit))
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, result, limit)
+    )
 
 
-def _judged(one: Communicator, asked: Setting, limit: Large) -> Verdict | None:
-    listed = {name.replace("_", "") for name in algorithms_of(asked.value, _FUNCTION)}
-    if not listed - {""} or one.tuner_plugin.value not in {None, "internal"}:
+def _judged(
+    communicator: Communicator, result: Setting, limit: Large
+) -> Verdict | None:
+    listed = {name.replace("_", "") for name in algorithms_of(result.value, _FUNCTION)}
+    if not listed - {""} or communicator.tuner_plugin.value not in {None, "internal"}:
         return None
     rows = zip(
-        one.tuned_collective.need(),
-        one.tuned_bytes.need(),
-        one.tuned_algorithm.need(),
+        communicator.tuned_collective.need(),
+        communicator.tuned_bytes.need(),
+        communicator.tuned_algorithm.need(),
         strict=False,
     )
     large = [row for row in rows if row[1] is not None and row[1] >= limit.large_bytes]
     if any(collective is None for collective, _, _ in large):
-        raise MissingEvidence(one.tuned_collective.name, "this release does not say it")
+        raise MissingEvidence(
+            communicator.tuned_collective.name, "this release does not say it"
+        )
     chosen = [
         (size, algorithm)
         for collective, size, algorithm in large
@@ -77,16 +83,16 @@ def _judged(one: Communicator, asked: Setting, limit: Large) -> Verdict | None:
     ]
     if not chosen:
         return None
-    at = [asked.place, *one.tuned_algorithm.places]
+    at = [result.place, *communicator.tuned_algorithm.places]
     for size, algorithm in chosen:
         is_listed = _is_listed(algorithm, listed)
-        if is_listed is negates(asked.value):
+        if is_listed is negates(result.value):
             return fail(
-                f"NCCL_ALGO={asked.value}, and all-reduces of {size:,} bytes took "
+                f"NCCL_ALGO={result.value}, and all-reduces of {size:,} bytes took "
                 f"{algorithm}",
                 at=at,
                 measured=algorithm,
-                required=asked.value,
+                required=result.value,
                 cost="the measurement, or the work-around, is of another algorithm",
                 remedy="Look why NCCL has no such way here (NVLS channels, COLLNET, "
                 "number of nodes), or unset NCCL_ALGO.",

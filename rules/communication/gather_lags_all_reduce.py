@@ -57,10 +57,10 @@ def gather_lags_all_reduce(
     reduces = list(series_between_gpus(runs, ("all_reduce",)))
     for series in series_between_gpus(runs, ("all_gather", "reduce_scatter")):
         own = series.best(limit.min_payload)
-        found = list(_beside(series, reduces, limit.min_payload))
-        if own is None or not found:
+        text_lists = list(_beside(series, reduces, limit.min_payload))
+        if own is None or not text_lists:
             continue
-        for algorithm, other in found:
+        for algorithm, other in text_lists:
             is_ring = algorithm.casefold() == "ring"
             ratio = limit.ratio_to_ring if is_ring else limit.ratio_to_default
             yield _verdict(series, own, other, ratio, about)
@@ -69,13 +69,13 @@ def gather_lags_all_reduce(
 def _beside(
     series: Series, reduces: list[Series], least: int
 ) -> Iterator[tuple[str, Point]]:
-    one = series.first
+    collective_run = series.first
     for other in reduces:
         who = other.first
         is_same = (who.ranks.value, who.nodes.value, who.hosts.value) == (
-            one.ranks.value,
-            one.nodes.value,
-            one.hosts.value,
+            collective_run.ranks.value,
+            collective_run.nodes.value,
+            collective_run.hosts.value,
         )
         point = other.best(least) if is_same else None
         if point is not None:
@@ -88,20 +88,20 @@ def _verdict(
     at = [own.run.bus_bytes_per_second, other.run.bus_bytes_per_second]
     bound = ring_bound(own.run, about)
     whole = other.bus if bound is None else min(other.bus, bound)
-    said = f"{series.title}: {shown(own)}, and all-reduce {shown(other)}"
+    text = f"{series.title}: {shown(own)}, and all-reduce {shown(other)}"
     measured = round(own.bus / whole, 2)
     if own.bus >= ratio * whole:
-        return passed(said, at=at, measured=measured, required=ratio)
+        return passed(text, at=at, measured=measured, required=ratio)
     nodes = own.run.nodes.value
     if bound is None and nodes != 1:
         return unknown(
-            f"{said}: {own.bus / other.bus:.2f} of it; whether that is little depends "
+            f"{text}: {own.bus / other.bus:.2f} of it; whether that is little depends "
             "on the adapters, which are not known",
             missing=["cluster.instance_type"],
             at=at,
         )
     return fail(
-        f"{said}: {own.bus / whole:.2f} of {whole / GIGA:.4g} GB/s; at least "
+        f"{text}: {own.bus / whole:.2f} of {whole / GIGA:.4g} GB/s; at least "
         f"{ratio:g} of it should be, {ratio * whole / GIGA:.4g} GB/s",
         at=at,
         measured=measured,

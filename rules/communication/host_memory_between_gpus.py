@@ -39,16 +39,21 @@ def host_memory_between_gpus(
         return
     if environment.sets("NCCL_P2P_*"):
         return
-    yield from one_verdict(communicators, lambda one: _judged(one, cluster))
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, cluster)
+    )
 
 
-def _judged(one: Communicator, cluster: Cluster) -> Verdict | None:
-    staged, direct = one.links_by_host_memory.need(), one.links_by_pointer.need()
-    at = [one.links_by_host_memory, one.links_by_pointer]
+def _judged(communicator: Communicator, cluster: Cluster) -> Verdict | None:
+    staged, direct = (
+        communicator.links_by_host_memory.need(),
+        communicator.links_by_pointer.need(),
+    )
+    at = [communicator.links_by_host_memory, communicator.links_by_pointer]
     if not staged:
         return passed(at=at, measured=0) if direct else None
     domain = cluster.nvlink_domain_size
-    if domain.need() < ranks_of_node(one):
+    if domain.need() < ranks_of_node(communicator):
         return None
     return fail(
         f"{staged} connections inside the nodes go through host memory, {direct} from "

@@ -45,17 +45,19 @@ def in_network_reduction_absent(
     communicators: Communicators, taken: VariablesInForce, environment: Environment
 ) -> Verdicts:
     """Judge the connections by the reducing network."""
-    asked = setting(_NAME, environment, taken)
-    if asked is None or integer_seen(asked.value) in {None, 0}:
+    result = setting(_NAME, environment, taken)
+    if result is None or integer_seen(result.value) in {None, 0}:
         return
-    yield from one_verdict(communicators, lambda one: _judged(one, asked))
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, result)
+    )
 
 
-def _judged(one: Communicator, asked: Setting) -> Verdict | None:
-    if not several_nodes(one):
+def _judged(communicator: Communicator, result: Setting) -> Verdict | None:
+    if not several_nodes(communicator):
         return None
-    links, channels = one.links_by_collnet, one.collnet_channels
-    at = [asked.place, *channels.places, *links.places]
+    links, channels = communicator.links_by_collnet, communicator.collnet_channels
+    at = [result.place, *channels.places, *links.places]
     if links.value:
         return passed(at=at, measured=links.value)
     if channels.need():
@@ -66,7 +68,7 @@ def _judged(one: Communicator, asked: Setting) -> Verdict | None:
             at=at,
         )
     return fail(
-        f"{_NAME}={asked.value} asks for reduction in the network, and the run has 0 "
+        f"{_NAME}={result.value} asks for reduction in the network, and the run has 0 "
         "channels for it",
         at=at,
         measured=0,

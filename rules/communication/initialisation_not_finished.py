@@ -53,35 +53,43 @@ def initialisation_not_finished(
     communicators: Communicators, runs: CollectiveRuns, limit: Shown
 ) -> Verdicts:
     """Judge the ranks that the log shows."""
-    worked = {one.ranks.value for one in runs.shown if any(one.seconds.value or ())}
+    worked = {
+        collective_run.ranks.value
+        for collective_run in runs.shown
+        if any(collective_run.seconds.value or ())
+    }
     whole = whole_ones(communicators.shown)
     yield from one_verdict(
         communicators,
-        lambda one: _judged(
-            one, limit, has_all=named(one) in whole or one.ranks.value in worked
+        lambda communicator: _judged(
+            communicator,
+            limit,
+            has_all=named(communicator) in whole or communicator.ranks.value in worked,
         ),
         worked,
     )
 
 
-def _judged(one: Communicator, limit: Shown, *, has_all: bool) -> Verdict | None:
-    if not one.is_complete.is_known:
+def _judged(
+    communicator: Communicator, limit: Shown, *, has_all: bool
+) -> Verdict | None:
+    if not communicator.is_complete.is_known:
         return None
-    ranks = one.ranks.need()
+    ranks = communicator.ranks.need()
     if has_all:
-        return passed(at=one.is_complete, measured=ranks)
-    begun = [rank for rank in one.unfinished_ranks.need() if rank is not None]
-    done = one.finished_ranks.need()
-    seen = one.ranks_seen.need()
+        return passed(at=communicator.is_complete, measured=ranks)
+    begun = [rank for rank in communicator.unfinished_ranks.need() if rank is not None]
+    done = communicator.finished_ranks.need()
+    seen = communicator.ranks_seen.need()
     waiting = f"{_named(begun, limit)} of {ranks} began and never told Init COMPLETE"
     lost = f"; {ranks - seen} ranks do not stand in the log" * (seen < ranks)
-    at = [one.unfinished_ranks, one.warnings]
-    if not begun or not (done or one.warnings.value):
+    at = [communicator.unfinished_ranks, communicator.warnings]
+    if not begun or not (done or communicator.warnings.value):
         return unknown(
             (waiting if begun else f"{len(done)} of {ranks} ranks told Init COMPLETE")
             + lost,
             missing=["lines `Init COMPLETE` of the other ranks"],
-            at=[*at, one.finished_ranks],
+            at=[*at, communicator.finished_ranks],
         )
     return fail(
         waiting + lost,
@@ -95,7 +103,9 @@ def _judged(one: Communicator, limit: Shown, *, has_all: bool) -> Verdict | None
 
 
 def _named(ranks: Iterable[int], limit: Shown) -> str:
-    told = [*ranks]
-    names = ", ".join(map(str, told[: limit.most_named]))
-    more = f" and {len(told) - limit.most_named} more" * (len(told) > limit.most_named)
-    return f"rank {names}" if len(told) == 1 else f"ranks {names}{more}"
+    numbers = [*ranks]
+    names = ", ".join(map(str, numbers[: limit.most_named]))
+    more = f" and {len(numbers) - limit.most_named} more" * (
+        len(numbers) > limit.most_named
+    )
+    return f"rank {names}" if len(numbers) == 1 else f"ranks {names}{more}"

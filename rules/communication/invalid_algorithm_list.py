@@ -80,7 +80,7 @@ def _fault(
         if function and function not in FUNCTIONS:
             return f"{function} is no collective"
         faults = (_token_fault(token, known, used) for token in tokens(names))
-        fault = next((one for one in faults if one), None)
+        fault = next((fault for fault in faults if fault), None)
         if fault is not None:
             return fault
     return None

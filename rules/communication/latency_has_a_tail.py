@@ -39,10 +39,10 @@ class Tail(Numbers):
 def latency_has_a_tail(run: CollectiveRun, limit: Tail) -> Verdicts:
     """Judge the worst of the small sizes."""
     is_judged = run.collective.is_known and collective_of(run) == "all_reduce"
-    found = max(_tails(run, limit.small_message), default=None) if is_judged else None
-    if found is None:
+    numbers = max(_tails(run, limit.small_message), default=None) if is_judged else None
+    if numbers is None:
         return
-    ratio, size, median, slow = found
+    ratio, size, median, slow = numbers
     at = [run.p99_seconds, run.seconds]
     if ratio <= limit.tail_ratio:
         yield passed(at=at, measured=round(ratio, 2), required=limit.tail_ratio)

@@ -35,24 +35,34 @@ class Named(Numbers):
 @rule(clause="MRC-002")
 def mrc_not_in_log(communicators: Communicators, name: Named) -> Verdicts:
     """Judge the network of the communicators over several nodes."""
-    yield from one_verdict(communicators, lambda one: _judged(one, name.net_prefix))
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, name.net_prefix)
+    )
 
 
-def _judged(one: Communicator, prefix: str) -> Verdict | None:
-    if not several_nodes(one):
+def _judged(communicator: Communicator, prefix: str) -> Verdict | None:
+    if not several_nodes(communicator):
         return None
-    used = networks(one)
+    used = networks(communicator)
     if not used:
-        one.network.need()
+        communicator.network.need()
     if all(network.startswith(prefix) for network in used):
-        return passed(at=[one.network, one.mrc_version], measured=one.network.value)
-    loaded = one.mrc_version.value
+        return passed(
+            at=[communicator.network, communicator.mrc_version],
+            measured=communicator.network.value,
+        )
+    loaded = communicator.mrc_version.value
     why = f"; {loaded} was loaded and not taken" if loaded else ""
     return fail(
-        f"the run used the network {one.network.value}{why}; on this fabric its name "
+        f"the run used the network {communicator.network.value}{why}; on this "
+        "fabric its name "
         f"must begin with {prefix}",
-        at=[one.network, one.missing_plugin, one.mrc_version],
-        measured=one.network.value,
+        at=[
+            communicator.network,
+            communicator.missing_plugin,
+            communicator.mrc_version,
+        ],
+        measured=communicator.network.value,
         required=f"{prefix}*",
         cost="one path instead of all: plain verbs or sockets, without an error",
         remedy="Set NCCL_NET_PLUGIN=mrc, add the folder of libnccl-net-mrc.so to "

@@ -59,34 +59,41 @@ def multicast_not_used(
         return
     memory = setting("NCCL_CUMEM_ENABLE", environment, taken)
     yield from one_verdict(
-        communicators, lambda one: _judged(one, cluster, limit, memory)
+        communicators,
+        lambda communicator: _judged(communicator, cluster, limit, memory),
     )
 
 
 def _judged(
-    one: Communicator, cluster: Cluster, limit: Switched, memory: Setting | None
+    communicator: Communicator,
+    cluster: Cluster,
+    limit: Switched,
+    memory: Setting | None,
 ) -> Verdict | None:
-    here = ranks_of_node(one)
-    if here < limit.least_ranks and not one.is_mnnvl.value:
+    here = ranks_of_node(communicator)
+    if here < limit.least_ranks and not communicator.is_mnnvl.value:
         return None
-    at = [one.gpus_without_multicast, one.nvls_channels]
-    without, channels = one.gpus_without_multicast.or_else(0), one.nvls_channels.value
+    at = [communicator.gpus_without_multicast, communicator.nvls_channels]
+    without, channels = (
+        communicator.gpus_without_multicast.or_else(0),
+        communicator.nvls_channels.value,
+    )
     if not without and channels:
-        one.gpus_with_multicast.need()
-        return passed(at=[one.gpus_with_multicast, *at], measured=channels)
+        communicator.gpus_with_multicast.need()
+        return passed(at=[communicator.gpus_with_multicast, *at], measured=channels)
     if not without:
-        channels = one.nvls_channels.need()
+        channels = communicator.nvls_channels.need()
     if here < limit.switched_gpus:
         if not without:
             return None  # NCCL may find no use for it among some GPUs of a node
         domain = cluster.nvlink_domain_size
         if domain.need() < limit.switched_gpus:
             return None
-    found = f"not available on {without} GPUs" if without else "without channels"
+    text = f"not available on {without} GPUs" if without else "without channels"
     is_off = memory is not None and memory.is_off
     why = ", and NCCL_CUMEM_ENABLE=0 takes the memory away that it needs" * is_off
     return fail(
-        f"NVLS multicast is {found}{why}; on GPUs behind an NVSwitch that reduces it "
+        f"NVLS multicast is {text}{why}; on GPUs behind an NVSwitch that reduces it "
         "should be",
         at=[*at, *([memory.place] if memory and is_off else [])],
         measured=channels or 0,

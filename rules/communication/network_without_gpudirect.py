@@ -44,5 +44,6 @@ def network_without_gpudirect(
     if fabric is not None and fabric not in VERBS:
         return
     yield from one_verdict(
-        communicators, lambda one: reach_of(one, cluster, machine, _REMEDY)
+        communicators,
+        lambda communicator: reach_of(communicator, cluster, machine, _REMEDY),
     )

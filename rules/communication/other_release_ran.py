@@ -31,18 +31,20 @@ from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule
 @rule(clause="COMM-082")
 def other_release_ran(communicators: Communicators, run: Run) -> Verdicts:
     """Compare the release of the log with the stated one."""
-    yield from one_verdict(communicators, lambda one: _judged(one, run))
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, run)
+    )
 
 
-def _judged(one: Communicator, run: Run) -> Verdict | None:
+def _judged(communicator: Communicator, run: Run) -> Verdict | None:
     stated = run.nccl_version
     if not stated.is_known or stated.status == "default":
         return None
-    ran = one.nccl_version
+    ran = communicator.nccl_version
     if set(stated.places) & set(ran.places):
         return None  # the log itself is all that tells it
-    wanted, found = release(stated.need()), release(ran.need())
-    if found[: len(wanted)] == wanted:
+    wanted, numbers = release(stated.need()), release(ran.need())
+    if numbers[: len(wanted)] == wanted:
         return passed(at=[ran, stated], measured=ran.value, required=stated.value)
     return fail(
         f"NCCL {ran.value} ran; {stated.value} is stated",

@@ -30,11 +30,11 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 )
 def placement_left_open(cluster: Cluster) -> Verdicts:
     """Judge whether the scheduler is asked to keep the job together."""
-    asked, nodes = cluster.placement_requested, cluster.nodes
-    if not asked.is_known:
+    value, nodes = cluster.placement_requested, cluster.nodes
+    if not value.is_known:
         return
-    if asked.need():
-        yield passed(at=asked)
+    if value.need():
+        yield passed(at=value)
         return
     yield fail(
         f"{nodes.need():,} nodes are asked for and not that they lie together",

@@ -58,38 +58,43 @@ def plugin_not_in_run(
     is_needed = fabric.value in PLUGIN_ONLY
     if network or is_needed:
         yield from one_verdict(
-            communicators, lambda one: _of_network(one, network, fabric)
+            communicators,
+            lambda communicator: _of_network(communicator, network, fabric),
         )
     if tuner:
-        yield from one_verdict(communicators, lambda one: _of_tuner(one, tuner))
+        yield from one_verdict(
+            communicators, lambda communicator: _of_tuner(communicator, tuner)
+        )
 
 
-def _asked(found: Setting | None) -> Setting | None:
-    is_named = found is not None and found.value.strip().lower() not in _NOT_A_LIBRARY
-    return found if is_named else None
+def _asked(result: Setting | None) -> Setting | None:
+    is_named = result is not None and result.value.strip().lower() not in _NOT_A_LIBRARY
+    return result if is_named else None
 
 
 def _of_network(
-    one: Communicator, asked: Setting | None, fabric: Value[str]
+    communicator: Communicator, result: Setting | None, fabric: Value[str]
 ) -> Verdict | None:
-    missing = one.missing_plugin.value
-    is_missing = asked is not None and missing is not None and asked.value in missing
-    if not is_missing and not several_nodes(one):
+    missing = communicator.missing_plugin.value
+    is_missing = result is not None and missing is not None and result.value in missing
+    if not is_missing and not several_nodes(communicator):
         return None
-    if not is_missing and one.network_plugin.need() != "internal":
-        return passed(at=one.network_plugin, measured=one.network_plugin.value)
-    wanted = f"{_NETWORK}={asked.value}" if asked else f"the fabric {fabric.value}"
-    found = f"{missing} was not found" if missing else "none was loaded"
+    if not is_missing and communicator.network_plugin.need() != "internal":
+        return passed(
+            at=communicator.network_plugin, measured=communicator.network_plugin.value
+        )
+    wanted = f"{_NETWORK}={result.value}" if result else f"the fabric {fabric.value}"
+    text = f"{missing} was not found" if missing else "none was loaded"
     return fail(
-        f"{wanted} asks for a network plugin, and {found}: NCCL ran on its own "
-        f"network {one.network.or_else('code')}",
+        f"{wanted} asks for a network plugin, and {text}: NCCL ran on its own "
+        f"network {communicator.network.or_else('code')}",
         at=[
-            one.missing_plugin,
-            one.network_plugin,
-            *([asked.place] if asked else fabric.places),
+            communicator.missing_plugin,
+            communicator.network_plugin,
+            *([result.place] if result else fabric.places),
         ],
         measured="internal",
-        required=asked.value if asked else "a plugin",
+        required=result.value if result else "a plugin",
         cost="NCCL uses its own code instead: over EFA or GPUDirect-TCPX, sockets",
         remedy="Install the plugin (EFA: aws-ofi-nccl) in the image, add its folder to "
         "LD_LIBRARY_PATH, and run again with NCCL_DEBUG=INFO.",
@@ -97,19 +102,23 @@ def _of_network(
     )
 
 
-def _of_tuner(one: Communicator, asked: Setting) -> Verdict | None:
-    missing = one.missing_tuner.value
-    at: list[Place | Value[str]] = [asked.place, one.missing_tuner, one.tuner_plugin]
-    if missing is not None and asked.value in missing:
+def _of_tuner(communicator: Communicator, result: Setting) -> Verdict | None:
+    missing = communicator.missing_tuner.value
+    at: list[Place | Value[str]] = [
+        result.place,
+        communicator.missing_tuner,
+        communicator.tuner_plugin,
+    ]
+    if missing is not None and result.value in missing:
         return fail(
-            f"{_TUNER}={asked.value} asks for a tuner, and {missing} was not found",
+            f"{_TUNER}={result.value} asks for a tuner, and {missing} was not found",
             at=at,
             measured="internal",
-            required=asked.value,
+            required=result.value,
             cost="NCCL chooses by its own model, without a message",
             remedy="Add the folder of the tuner to LD_LIBRARY_PATH, or unset it.",
             action="FIX_CONFIG",
         )
-    if one.tuner_plugin.value in {None, "internal"}:
+    if communicator.tuner_plugin.value in {None, "internal"}:
         return None
-    return passed(at=at, measured=one.tuner_plugin.value)
+    return passed(at=at, measured=communicator.tuner_plugin.value)

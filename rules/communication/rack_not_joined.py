@@ -44,18 +44,24 @@ def rack_not_joined(
     if cluster.nvlink_domain_size.need() <= cluster.gpus_per_node.need():
         return
     switches = (setting(name, environment, taken) for name in _SWITCHES)
-    if any(one is not None and one.is_off for one in switches):
+    if any(switch is not None and switch.is_off for switch in switches):
         return
-    yield from one_verdict(communicators, lambda one: _judged(one, cluster))
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, cluster)
+    )
 
 
-def _judged(one: Communicator, cluster: Cluster) -> Verdict | None:
-    if not several_nodes(one):
+def _judged(communicator: Communicator, cluster: Cluster) -> Verdict | None:
+    if not several_nodes(communicator):
         return None
-    at = [one.is_mnnvl, one.nvlink_cliques, cluster.nvlink_domain_size]
-    if one.is_mnnvl.need():
+    at = [
+        communicator.is_mnnvl,
+        communicator.nvlink_cliques,
+        cluster.nvlink_domain_size,
+    ]
+    if communicator.is_mnnvl.need():
         return passed(at=at, measured="MNNVL 1")
-    cliques, nodes = one.nvlink_cliques.value, one.nodes.need()
+    cliques, nodes = communicator.nvlink_cliques.value, communicator.nodes.need()
     if cliques is not None and cliques >= nodes:
         return unknown(
             f"{nodes} nodes are {cliques} NVLink cliques: whether they are of one rack "
@@ -63,9 +69,9 @@ def _judged(one: Communicator, cluster: Cluster) -> Verdict | None:
             missing=["the racks of the nodes"],
             at=at,
         )
-    found = "no GPU is registered with a fabric" if cliques == 0 else "MNNVL 0"
+    text = "no GPU is registered with a fabric" if cliques == 0 else "MNNVL 0"
     return fail(
-        f"NCCL did not join {nodes} nodes by NVLink ({found}); the domain of "
+        f"NCCL did not join {nodes} nodes by NVLink ({text}); the domain of "
         f"{cluster.nvlink_domain_size.value} GPUs reaches beyond a node",
         at=at,
         measured="MNNVL 0",

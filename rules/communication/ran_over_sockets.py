@@ -45,39 +45,46 @@ def ran_over_sockets(communicators: Communicators, cluster: Cluster) -> Verdicts
     fabric = cluster.fabric
     if fabric.value in NO_FAST_PATH:
         return
-    yield from one_verdict(communicators, lambda one: _judged(one, cluster))
-
-
-def _judged(one: Communicator, cluster: Cluster) -> Verdict | None:
-    if not several_nodes(one):
-        return None
-    links = one.links_by_network.value
-    if one.is_mnnvl.value and links == 0:
-        return None
-    over_sockets = one.socket_links.need() if links else 0
-    if not over_sockets and (links or _SOCKET not in networks(one)):
-        return passed(
-            f"network {one.network.need()}",
-            at=[one.network, one.links_by_network],
-            measured=one.network.value,
-        )
-    kind = cluster.fabric.need()
-    if kind in PLUGIN_ONLY and one.network_plugin.value == "internal":
-        return None
-    why = one.verbs_failure.value
-    return fail(
-        f"{over_sockets or 'the'} connections between nodes ran over TCP sockets, on "
-        f"a fabric that is {kind}" + (f": {why}" if why else ""),
-        at=[one.network, one.socket_links, one.verbs_failure, cluster.fabric],
-        measured=_SOCKET,
-        required="RDMA",
-        cost="a tenth of the bandwidth between nodes, without a message",
-        remedy=_remedy(one),
+    yield from one_verdict(
+        communicators, lambda communicator: _judged(communicator, cluster)
     )
 
 
-def _remedy(one: Communicator) -> str:
-    if one.verbs_failure.is_known:
+def _judged(communicator: Communicator, cluster: Cluster) -> Verdict | None:
+    if not several_nodes(communicator):
+        return None
+    links = communicator.links_by_network.value
+    if communicator.is_mnnvl.value and links == 0:
+        return None
+    over_sockets = communicator.socket_links.need() if links else 0
+    if not over_sockets and (links or _SOCKET not in networks(communicator)):
+        return passed(
+            f"network {communicator.network.need()}",
+            at=[communicator.network, communicator.links_by_network],
+            measured=communicator.network.value,
+        )
+    kind = cluster.fabric.need()
+    if kind in PLUGIN_ONLY and communicator.network_plugin.value == "internal":
+        return None
+    why = communicator.verbs_failure.value
+    return fail(
+        f"{over_sockets or 'the'} connections between nodes ran over TCP sockets, on "
+        f"a fabric that is {kind}" + (f": {why}" if why else ""),
+        at=[
+            communicator.network,
+            communicator.socket_links,
+            communicator.verbs_failure,
+            cluster.fabric,
+        ],
+        measured=_SOCKET,
+        required="RDMA",
+        cost="a tenth of the bandwidth between nodes, without a message",
+        remedy=_remedy(communicator),
+    )
+
+
+def _remedy(communicator: Communicator) -> str:
+    if communicator.verbs_failure.is_known:
         return (
             "Give the container /dev/infiniband and libibverbs (rdma-core); look for "
             "active ports with ibv_devinfo."

@@ -45,14 +45,14 @@ class Digits(Numbers):
 def rank_count_contradicted(run: CollectiveRun, limit: Digits) -> Verdicts:
     """Judge the size whose figures have most digits."""
     collective = collective_of(run) if run.collective.is_known else None
-    found = max(_rates(run), default=None)
-    if collective is None or found is None or not run.ranks.is_known:
+    rate = max(_rates(run), default=None)
+    if collective is None or rate is None or not run.ranks.is_known:
         return
     ranks = run.ranks.need()
     expected = bus_factor(collective, ranks)
     if expected == bus_factor(collective, 2 * ranks):  # the same for any number
         return
-    algorithm, bus = found
+    algorithm, bus = rate
     ratio = bus / algorithm
     slack = limit.rounding * GIGA / algorithm * (1 + ratio)
     title = Series((run,)).title
@@ -79,9 +79,9 @@ def _rates(run: CollectiveRun) -> Iterator[tuple[float, float]]:
     """Both bandwidths of each size that has them."""
     algorithm = run.algorithm_bytes_per_second.or_else(())
     bus = run.bus_bytes_per_second.or_else(())
-    for one, other in zip(algorithm, bus, strict=False):
-        if one and other is not None:
-            yield one, other
+    for value, other in zip(algorithm, bus, strict=False):
+        if value and other is not None:
+            yield value, other
 
 
 def _told(collective: Collective, ratio: float) -> str:

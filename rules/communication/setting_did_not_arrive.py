@@ -37,10 +37,14 @@ def setting_did_not_arrive(
     taken: VariablesInForce, communicators: Communicators, environment: Environment
 ) -> Verdicts:
     """Judge the two variables that NCCL always writes."""
-    shown = {one.name.value: one for one in taken.shown if one.set_by.is_known}
+    shown = {
+        variable_in_force.name.value: variable_in_force
+        for variable_in_force in taken.shown
+        if variable_in_force.set_by.is_known
+    }
     if not shown:
         return
-    used = {one.network.value for one in communicators.shown}
+    used = {communicator.network.value for communicator in communicators.shown}
     names = [_INTERFACE, *([_ADAPTERS] if used == {_OWN_VERBS} else [])]
     for name in names:
         variable = environment.find(name)

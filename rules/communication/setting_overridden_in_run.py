@@ -37,19 +37,20 @@ def setting_overridden_in_run(
 ) -> Verdicts:
     """Judge each variable that both the files and the log show."""
     agreed, is_clean = [], True
-    for one in taken.shown:
-        variable = environment.find(one.name.value or "")
-        if variable is None or not _is_compared(one, variable):
+    for variable_in_force in taken.shown:
+        variable = environment.find(variable_in_force.name.value or "")
+        if variable is None or not _is_compared(variable_in_force, variable):
             continue
-        if _is_same(one.value.value or "", variable.value or ""):
-            agreed += [variable.place, *one.value.places]
+        if _is_same(variable_in_force.value.value or "", variable.value or ""):
+            agreed += [variable.place, *variable_in_force.value.places]
             continue
         is_clean = False
         yield fail(
-            f"{variable.name} was {one.value.value} in the run; the files set "
+            f"{variable.name} was {variable_in_force.value.value} in the run; the "
+            "files set "
             f"{variable.value}",
-            at=[variable.place, *one.value.places],
-            measured=one.value.value,
+            at=[variable.place, *variable_in_force.value.places],
+            measured=variable_in_force.value.value,
             required=variable.value,
             cost="the run is not the one that the files describe",
             remedy=f"Find what sets {variable.name} last: the image, nccl.conf of the "
@@ -59,17 +60,20 @@ def setting_overridden_in_run(
         yield passed(at=agreed)
 
 
-def _is_compared(one: VariableInForce, variable: Variable) -> bool:
-    if variable.name.startswith(_OF_ONE_RUN) or one.set_by.value != BY_USER:
+def _is_compared(variable_in_force: VariableInForce, variable: Variable) -> bool:
+    if (
+        variable.name.startswith(_OF_ONE_RUN)
+        or variable_in_force.set_by.value != BY_USER
+    ):
         return False
-    return variable.value is not None and one.value.value is not None
+    return variable.value is not None and variable_in_force.value.value is not None
 
 
-def _is_same(told: str, written: str) -> bool:
+def _is_same(text: str, written: str) -> bool:
     """As NCCL reads them: numbers by value, names whatever their case."""
-    if told.strip().lower() == written.strip().lower():
+    if text.strip().lower() == written.strip().lower():
         return True
-    number = integer_seen(told)
-    if number is None or str(number) != told.strip():
+    number = integer_seen(text)
+    if number is None or str(number) != text.strip():
         return False
     return number == (integer_seen(written) or 0)

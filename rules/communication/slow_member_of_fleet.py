@@ -34,15 +34,15 @@ from speccheck.validator.straggler_search.judgement import hosts_of
 @rule(clause="COMM-090", confidence="calibrated")
 def slow_member_of_fleet(fleet: Fleet, noise: Noise) -> Verdicts:
     """Judge the runs of several nodes, of all snapshots together."""
-    runs = [one for one in fleet.runs if len(hosts_of(one)) > 1]
+    runs = [run for run in fleet.runs if len(hosts_of(run)) > 1]
     if not runs:
         return
-    nodes = {one.name: one.name for one in fleet.nodes}
+    nodes = {node.name: node.name for node in fleet.nodes}
     # Engines say node7 where a host calls itself node7.cluster.
     by_short_name = {name.partition(".")[0]: name for name in nodes}
 
     def named(host: str) -> tuple[str, ...]:
-        found = nodes.get(host) or by_short_name.get(host.partition(".")[0])
-        return (found,) if found else ()
+        text = nodes.get(host) or by_short_name.get(host.partition(".")[0])
+        return (text,) if text else ()
 
     yield from slow_members(runs, noise, named)

@@ -39,9 +39,11 @@ def judged_demands(files: Sequence[KeyedFile]) -> Iterable[Judged]:
             for name in _by_name(other)
         }
         for demand in table.demands:
-            if not any(one.key in named for one in demand.when):
+            if not any(key_test.key in named for key_test in demand.when):
                 continue
-            if not all(_holds(one, file, named, shared) for one in demand.when):
+            if not all(
+                _holds(key_test, file, named, shared) for key_test in demand.when
+            ):
                 continue
             yield _judged(demand, file, named, shared)
 
@@ -51,11 +53,11 @@ def _judged(
 ) -> Judged:
     tests = (*demand.when, *demand.needs)
     keys = tuple(key for test in tests for key in named.get(test.key, ()))
-    answers = [_holds(one, file, named, shared) for one in demand.needs]
+    answers = [_holds(need, file, named, shared) for need in demand.needs]
     if any(answers):
         return Judged(demand, keys, holds=True)
     if None in answers:
-        return Judged(demand, keys, None, tuple(one.key for one in demand.needs))
+        return Judged(demand, keys, None, tuple(need.key for need in demand.needs))
     if demand.since and not _has_reached(file, demand.since):
         return Judged(demand, keys, None, ("run.framework_version",))
     return Judged(demand, keys, holds=False)
@@ -68,12 +70,12 @@ def _has_reached(file: KeyedFile, since: str) -> bool:
 
 def _by_name(file: KeyedFile) -> Named:
     """The keys by their tabulated name, whichever spelling the file uses."""
-    found: dict[str, list[StatedKey]] = {}
+    result: dict[str, list[StatedKey]] = {}
     for key in file.keys:
         row = file.catalogue.lookup(key.path) if file.catalogue else None
         name = row.path if row is not None else dotted(key.path)
-        found.setdefault(name, []).append(key)
-    return found
+        result.setdefault(name, []).append(key)
+    return result
 
 
 def _holds(
@@ -118,8 +120,8 @@ def _answer(test: KeyTest, value: object, *, is_stated: bool) -> bool | None:
     if test.is_stated:
         return is_stated
     if test.one_of:
-        texts = [str(one) for one in (value if isinstance(value, list) else [value])]
-        allowed = {str(one).lower() for one in test.one_of}
+        texts = [str(item) for item in (value if isinstance(value, list) else [value])]
+        allowed = {str(item).lower() for item in test.one_of}
         return bool(texts) and all(text.lower() in allowed for text in texts)
     if (test.at_least, test.at_most, test.below) != (None, None, None):
         return _is_within(test, value)

@@ -34,7 +34,11 @@ def stated_together(file: KeyedFile, *effects: str) -> Iterator[StatedTogether]:
     """The groups with one of these effects of which a file sets more than one key."""
     if file.catalogue is None:
         return
-    groups = [one for one in file.catalogue.exclusive if one.effect in effects]
+    groups = [
+        exclusive_keys
+        for exclusive_keys in file.catalogue.exclusive
+        if exclusive_keys.effect in effects
+    ]
     if not groups:
         return
     by_name = {dotted(key.path): key for key in file.keys}
@@ -42,9 +46,9 @@ def stated_together(file: KeyedFile, *effects: str) -> Iterator[StatedTogether]:
         if _ELSEWHERE.issuperset(group.keys) or _ELASTIC in group.keys:
             continue
         stated = (by_name[name] for name in group.keys if name in by_name)
-        found = [key for key in stated if _is_set(key, group.above)]
-        if len(found) > 1:
-            yield StatedTogether(group, tuple(found))
+        stated_keys = [key for key in stated if _is_set(key, group.above)]
+        if len(stated_keys) > 1:
+            yield StatedTogether(group, tuple(stated_keys))
 
 
 def _is_set(key: StatedKey, above: int) -> bool:

@@ -68,7 +68,7 @@ class UnknownKey(Record):
         name = str(self.key.path[-1])
         above, _, meant = slip.path.rpartition(".")
         parent = dotted(self.key.path).removesuffix("[]").rpartition(".")[0]
-        if above != parent or slip.path in {dotted(one.path) for one in self.file.keys}:
+        if above != parent or slip.path in {dotted(key.path) for key in self.file.keys}:
             return None
         if not self._may_be(slip.path):
             return None
@@ -135,7 +135,7 @@ def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
         f"{names} {are} in no tabulated release of {reader}{newest}; whether a "
         f"later one has {them} depends on the version",
         missing=["run.framework_version"],
-        at=[one.key.place for one in keys],
+        at=[key.key.place for key in keys],
     )
 
 

@@ -37,37 +37,42 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
         if table is None:
             continue
         version = file.version
-        found = [
+        stated_key_sets = [
             (key, row)
             for key in file.outdated
             if (row := table.lookup(key.path)) is not None
             and table.deprecated(key.path, version)
             and not table.removed(key.path, version)
         ]
-        if not found:
+        if not stated_key_sets:
             yield passed()
             continue
-        names = [_with_successor(dotted(key.path), row) for key, row in found]
+        names = [_with_successor(dotted(key.path), row) for key, row in stated_key_sets]
         yield fail(
-            f"{', '.join(names)} {'is' if len(found) == 1 else 'are'} deprecated in "
+            f"{', '.join(names)} {'is' if len(stated_key_sets) == 1 else 'are'} "
+            "deprecated in "
             f"{table.family}",
-            at=[key.place for key, _ in found],
-            measured=len(found),
+            at=[key.place for key, _ in stated_key_sets],
+            measured=len(stated_key_sets),
             required=0,
             cost="a later version refuses or ignores what stands there",
-            remedy=_remedy(found),
-            fix=_fix(file, found),
+            remedy=_remedy(stated_key_sets),
+            fix=_fix(file, stated_key_sets),
         )
 
 
-def _fix(file: KeyedFile, found: Sequence[tuple[StatedKey, KeyRow]]) -> Fix | None:
+def _fix(
+    file: KeyedFile, stated_key_sets: Sequence[tuple[StatedKey, KeyRow]]
+) -> Fix | None:
     """All keys by their new names; None where one of them means something else."""
-    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in found]
-    certain = [one for one in fixes if one is not None]
+    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in stated_key_sets]
+    certain = [fix for fix in fixes if fix is not None]
     if len(certain) < len(fixes):
         return None
-    says = "; ".join(one.says for one in certain)
-    return combined(says, (one for fix in certain for one in fix.changes), is_safe=True)
+    says = "; ".join(fix.says for fix in certain)
+    return combined(
+        says, (change for fix in certain for change in fix.changes), is_safe=True
+    )
 
 
 def _with_successor(name: str, row: KeyRow) -> str:
@@ -75,8 +80,8 @@ def _with_successor(name: str, row: KeyRow) -> str:
     return f"{name} (now {successors})" if successors else name
 
 
-def _remedy(found: Sequence[tuple[StatedKey, KeyRow]]) -> str:
-    successors = [name for _, row in found for name in row.deprecated_by]
+def _remedy(stated_key_sets: Sequence[tuple[StatedKey, KeyRow]]) -> str:
+    successors = [name for _, row in stated_key_sets for name in row.deprecated_by]
     if not successors:
-        return "Delete it." if len(found) == 1 else "Delete the keys."
+        return "Delete it." if len(stated_key_sets) == 1 else "Delete the keys."
     return f"Use {', '.join(dict.fromkeys(successors))}."

@@ -31,28 +31,30 @@ def duplicate_key(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if not file.twice:
             yield passed()
-        for one in file.twice:
+        for twice_stated_key in file.twice:
             refused = file.refuses_duplicates
-            if one.is_equal and not refused:
+            if twice_stated_key.is_equal and not refused:
                 continue
             ending = (
                 "the framework refuses the file" if refused else "the last one wins"
             )
             yield fail(
-                f"{one.key} is stated twice in one mapping: {ending}",
-                at=[one.again, one.first],
+                f"{twice_stated_key.key} is stated twice in one mapping: {ending}",
+                at=[twice_stated_key.again, twice_stated_key.first],
                 measured="twice",
                 required="once",
                 cost="the framework stops at start-up"
                 if refused
                 else "the first value has no effect, and nothing says so",
-                fix=_fix(one, refused=refused),
+                fix=_fix(twice_stated_key, refused=refused),
             )
 
 
-def _fix(one: TwiceStatedKey, *, refused: bool) -> Fix | None:
+def _fix(twice_stated_key: TwiceStatedKey, *, refused: bool) -> Fix | None:
     """Without the one that loses; where neither does, which is meant is not known."""
-    if refused and not one.is_equal:
+    if refused and not twice_stated_key.is_equal:
         return None
-    says = f"delete the first {one.key}"
-    return Fix(says, (to_remove(one.first),), is_safe=one.is_equal)
+    says = f"delete the first {twice_stated_key.key}"
+    return Fix(
+        says, (to_remove(twice_stated_key.first),), is_safe=twice_stated_key.is_equal
+    )

@@ -31,15 +31,15 @@ def exclusive_key_overridden(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.catalogue is None:
             continue
-        found = list(stated_together(file, "warned", "overridden"))
-        for one in found:
+        stated_togethers = list(stated_together(file, "warned", "overridden"))
+        for item in stated_togethers:
             yield fail(
-                f"{one.names} are both stated; {one.group.note}",
-                at=[key.place for key in one.keys],
-                measured=len(one.keys),
+                f"{item.names} are both stated; {item.group.note}",
+                at=[key.place for key in item.keys],
+                measured=len(item.keys),
                 required=1,
                 cost="one of the two has no effect",
-                fix=without_keys(one.losing, is_safe=True),
+                fix=without_keys(item.losing, is_safe=True),
             )
-        if not found:
+        if not stated_togethers:
             yield passed()

@@ -25,19 +25,20 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-081")
 def expired_waiver(applied: AppliedWaivers) -> Verdicts:
     """Judge each waiver that has a last day."""
-    for one in applied.waivers:
-        if one.days_left is None:
+    for waiver in applied.waivers:
+        if waiver.days_left is None:
             continue
-        until = one.waiver.until
-        if one.days_left >= 0:
-            yield passed(at=one.waiver.place, measured=until, required=applied.today)
+        until = waiver.waiver.until
+        if waiver.days_left >= 0:
+            yield passed(at=waiver.waiver.place, measured=until, required=applied.today)
             continue
-        days = -one.days_left
+        days = -waiver.days_left
         ago = "yesterday" if days == 1 else f"{days:,} days ago"
         yield fail(
-            f"{one.title} ended {ago}, on {until} (UTC; today is {applied.today}), and "
+            f"{waiver.title} ended {ago}, on {until} (UTC; today is "
+            f"{applied.today}), and "
             "has no effect any more",
-            at=one.waiver.place,
+            at=waiver.waiver.place,
             measured=until,
             required=applied.today,
         )

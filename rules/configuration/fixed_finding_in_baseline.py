@@ -28,17 +28,18 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-085")
 def fixed_finding_in_baseline(applied: AppliedWaivers) -> Verdicts:
     """Judge each baseline as a whole."""
-    for one in applied.baselines:
-        if not one.fixed:
-            if one.used:
-                yield passed(at=one.place)
+    for baseline in applied.baselines:
+        if not baseline.fixed:
+            if baseline.used:
+                yield passed(at=baseline.place)
             continue
-        more = one.fixed - len(one.examples)
-        listed = ", ".join(one.examples) + (f" and {more:,} more" if more else "")
+        more = baseline.fixed - len(baseline.examples)
+        listed = ", ".join(baseline.examples) + (f" and {more:,} more" if more else "")
         yield fail(
-            f"{one.fixed:,} of {one.entries:,} entries of the baseline are not found "
+            f"{baseline.fixed:,} of {baseline.entries:,} entries of the baseline "
+            "are not found "
             f"any more: {listed}",
-            at=one.place,
-            measured=one.fixed,
+            at=baseline.place,
+            measured=baseline.fixed,
             required=0,
         )

@@ -34,14 +34,14 @@ def key_in_two_merged_files(stated: StatedKeys) -> Verdicts:
     """Judge each key at the top of a file that another one has stated."""
     files = [file for file in stated.files if file.format == "gpt-neox"]
     first: dict[str, StatedKey] = {}
-    found = False
+    result = False
     for file in files:
         for key in file.keys:
             name = dotted(key.path)
             earlier = first.setdefault(name, key) if len(key.path) == 1 else key
             if earlier is key:
                 continue
-            found = True
+            result = True
             where = "two of the merged files"
             if earlier.place.file == key.place.file:
                 where = "one file in two spellings"
@@ -58,5 +58,5 @@ def key_in_two_merged_files(stated: StatedKeys) -> Verdicts:
                 if key.value == earlier.value
                 else None,
             )
-    if len(files) > 1 and not found:
+    if len(files) > 1 and not result:
         yield passed()

@@ -31,15 +31,15 @@ def mutually_exclusive_keys(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.catalogue is None:
             continue
-        found = list(stated_together(file, "refused"))
-        for one in found:
-            reason = f" ({one.group.note})" if one.group.note else ""
+        stated_togethers = list(stated_together(file, "refused"))
+        for item in stated_togethers:
+            reason = f" ({item.group.note})" if item.group.note else ""
             yield fail(
-                f"{one.names} exclude each other{reason}",
-                at=[key.place for key in reversed(one.keys)],
-                measured=len(one.keys),
+                f"{item.names} exclude each other{reason}",
+                at=[key.place for key in reversed(item.keys)],
+                measured=len(item.keys),
                 required=1,
                 cost="the framework stops at start-up",
             )
-        if not found:
+        if not stated_togethers:
             yield passed()

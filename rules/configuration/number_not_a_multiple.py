@@ -56,8 +56,8 @@ def _find(file: KeyedFile, name: str) -> StatedKey | None:
     """The key of this name, unless a script gives it several times."""
     aliases = file.catalogue.aliases if file.catalogue else {}
     named = [(str(key.path[0]), key) for key in file.keys]
-    found = [key for text, key in named if aliases.get(text, text) == name]
-    return found[0] if len(found) == 1 else None
+    stated_keys = [key for text, key in named if aliases.get(text, text) == name]
+    return stated_keys[0] if len(stated_keys) == 1 else None
 
 
 def _whole(key: StatedKey | None) -> int | None:

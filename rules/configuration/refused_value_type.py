@@ -29,17 +29,18 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def refused_value_type(stated: StatedKeys) -> Verdicts:
     """Judge each value on whose type the framework stops."""
     for file in stated.files:
-        fatal = [one for one in file.loaded_as if one.fatal]
-        for one in fatal:
+        fatal = [loaded_as for loaded_as in file.loaded_as if loaded_as.fatal]
+        for loaded_as in fatal:
             yield fail(
-                f"you wrote {one.key}: {one.written}; the framework sees {one.loaded}, "
-                f"where it needs {one.expected}",
-                at=one.place,
-                measured=one.loaded,
-                required=one.expected,
+                f"you wrote {loaded_as.key}: {loaded_as.written}; the framework "
+                f"sees {loaded_as.loaded}, "
+                f"where it needs {loaded_as.expected}",
+                at=loaded_as.place,
+                measured=loaded_as.loaded,
+                required=loaded_as.expected,
                 cost="the framework stops, or computes with the wrong type",
-                remedy=f"Write it so that it loads as {one.expected}.",
-                fix=typed(one, is_safe=False),
+                remedy=f"Write it so that it loads as {loaded_as.expected}.",
+                fix=typed(loaded_as, is_safe=False),
             )
         if not fatal and file.keys:
             yield passed()

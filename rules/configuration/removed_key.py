@@ -44,7 +44,11 @@ def removed_key(stated: StatedKeys) -> Verdicts:
             for key in file.outdated
             if (row := table.lookup(key.path)) is not None and row.removed_in
         ]
-        removed = [one for one in gone if table.removed(one[0].path, version)]
+        removed = [
+            stated_keys
+            for stated_keys in gone
+            if table.removed(stated_keys[0].path, version)
+        ]
         for key, row in removed:
             instead = _replacement(table, row)
             yield fail(

@@ -31,18 +31,18 @@ def repeated_key(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.keys and not file.twice:
             yield passed()
-        for one in file.twice:
-            if one.is_equal and not file.refuses_duplicates:
+        for twice_stated_key in file.twice:
+            if twice_stated_key.is_equal and not file.refuses_duplicates:
                 yield fail(
-                    f"{one.key} is stated twice with the same value",
-                    at=[one.again, one.first],
+                    f"{twice_stated_key.key} is stated twice with the same value",
+                    at=[twice_stated_key.again, twice_stated_key.first],
                     measured="twice",
                     required="once",
                     cost="a later change of the first line has no effect",
                     remedy="Remove one of the two lines.",
                     fix=Fix(
-                        f"delete the first {one.key}",
-                        (to_remove(one.first),),
+                        f"delete the first {twice_stated_key.key}",
+                        (to_remove(twice_stated_key.first),),
                         is_safe=True,
                     ),
                 )

@@ -33,21 +33,21 @@ def setting_without_what_it_needs(stated: StatedKeys) -> Verdicts:
     """Judge each demand whose condition holds."""
     met = []
     is_clean = True
-    for one in judged_demands(stated.files):
-        at = [key.place for key in one.keys]
-        if one.holds:
+    for judged_demand in judged_demands(stated.files):
+        at = [key.place for key in judged_demand.keys]
+        if judged_demand.holds:
             met.extend(at)
             continue
         is_clean = False
-        needed = " or ".join(_as_text(test) for test in one.demand.needs)
-        found = f"{_names(one)} needs {needed}: {one.demand.note}"
-        if one.holds is None:
-            yield unknown(found, missing=one.missing, at=at)
+        needed = " or ".join(_as_text(test) for test in judged_demand.demand.needs)
+        text = f"{_names(judged_demand)} needs {needed}: {judged_demand.demand.note}"
+        if judged_demand.holds is None:
+            yield unknown(text, missing=judged_demand.missing, at=at)
             continue
-        first = one.demand.when[0].key
-        refused = [test.key for test in one.demand.needs if not test.is_set]
+        first = judged_demand.demand.when[0].key
+        refused = [test.key for test in judged_demand.demand.needs if not test.is_set]
         yield fail(
-            found,
+            text,
             at=at,
             required=needed,
             cost="the framework refuses the configuration, on allocated nodes",
@@ -59,10 +59,10 @@ def setting_without_what_it_needs(stated: StatedKeys) -> Verdicts:
         yield passed(at=met)
 
 
-def _names(one: Judged) -> str:
+def _names(judged: Judged) -> str:
     """The settings that raise the demand, as a list in a sentence."""
-    values = {dotted(key.path): key.value for key in one.keys}
-    names = (test.key for test in one.demand.when if test.is_set)
+    values = {dotted(key.path): key.value for key in judged.keys}
+    names = (test.key for test in judged.demand.when if test.is_set)
     return " with ".join(_stated(name, values.get(name)) for name in names)
 
 

@@ -28,16 +28,17 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def text_loaded_as_another_type(stated: StatedKeys) -> Verdicts:
     """Judge each value that loads as another type and does no lasting harm."""
     for file in stated.files:
-        harmless = [one for one in file.loaded_as if not one.fatal]
-        for one in harmless:
+        harmless = [loaded_as for loaded_as in file.loaded_as if not loaded_as.fatal]
+        for loaded_as in harmless:
             yield fail(
-                f"you wrote {one.key}: {one.written}; the framework sees {one.loaded}, "
-                f"where it expects {one.expected}",
-                at=one.place,
-                measured=one.loaded,
-                required=one.expected,
+                f"you wrote {loaded_as.key}: {loaded_as.written}; the framework "
+                f"sees {loaded_as.loaded}, "
+                f"where it expects {loaded_as.expected}",
+                at=loaded_as.place,
+                measured=loaded_as.loaded,
+                required=loaded_as.expected,
                 cost="the value is not the one that is written",
-                fix=typed(one, is_safe=True),
+                fix=typed(loaded_as, is_safe=True),
             )
         if not harmless:
             yield passed()

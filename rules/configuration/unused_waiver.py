@@ -27,19 +27,20 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-082")
 def unused_waiver(applied: AppliedWaivers) -> Verdicts:
     """Judge each waiver of which this run can tell."""
-    for one in applied.waivers:
-        if one.standing == "used":
-            yield passed(at=one.waiver.place)
-        elif one.standing == "idle":
-            listed = ", ".join(one.names)
-            hint = f"; did you mean line {one.beside}?" if one.beside else ""
+    for waiver in applied.waivers:
+        if waiver.standing == "used":
+            yield passed(at=waiver.waiver.place)
+        elif waiver.standing == "idle":
+            listed = ", ".join(waiver.names)
+            hint = f"; did you mean line {waiver.beside}?" if waiver.beside else ""
             yield fail(
-                f"{one.title} silences nothing: {listed} was judged and does not fail "
-                f"{'there' if one.beside else 'where it holds'}{hint}",
-                at=one.waiver.place,
+                f"{waiver.title} silences nothing: {listed} was judged and does "
+                "not fail "
+                f"{'there' if waiver.beside else 'where it holds'}{hint}",
+                at=waiver.waiver.place,
                 measured="silences nothing",
                 required="silences a failure",
-                remedy=f"Move it to line {one.beside}, or above it."
-                if one.beside
+                remedy=f"Move it to line {waiver.beside}, or above it."
+                if waiver.beside
                 else "",
             )

@@ -32,17 +32,18 @@ class Life(Numbers):
 @rule(clause="CONF-084")
 def waiver_far_from_its_end(applied: AppliedWaivers, limit: Life) -> Verdicts:
     """Judge each waiver that has a last day and is not over."""
-    for one in applied.waivers:
-        left, until = one.days_left, one.waiver.until
+    for waiver in applied.waivers:
+        left, until = waiver.days_left, waiver.waiver.until
         if left is None or left < 0:
             continue
         if left <= limit.max_days:
-            yield passed(at=one.waiver.place, measured=left, required=limit.max_days)
+            yield passed(at=waiver.waiver.place, measured=left, required=limit.max_days)
             continue
         yield fail(
-            f"{one.title} holds for {left:,} days more, until {until} (UTC); at most "
+            f"{waiver.title} holds for {left:,} days more, until {until} (UTC); at "
+            "most "
             f"{limit.max_days:,.0f} days are meant",
-            at=one.waiver.place,
+            at=waiver.waiver.place,
             measured=left,
             required=limit.max_days,
         )

@@ -26,13 +26,13 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-086")
 def waiver_not_understood(applied: AppliedWaivers) -> Verdicts:
     """Judge each waiver by what is wrong with it."""
-    for one in applied.waivers:
-        if not one.faults:
-            yield passed(at=one.waiver.place)
-        for fault in one.faults:
+    for waiver in applied.waivers:
+        if not waiver.faults:
+            yield passed(at=waiver.waiver.place)
+        for fault in waiver.faults:
             yield fail(
-                f"{one.title} cannot be understood: {fault}",
-                at=one.waiver.place,
+                f"{waiver.title} cannot be understood: {fault}",
+                at=waiver.waiver.place,
                 measured="not understood",
                 required="a rule or clause, and a reason",
             )

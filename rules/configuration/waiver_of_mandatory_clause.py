@@ -26,8 +26,13 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-083")
 def waiver_of_mandatory_clause(applied: AppliedWaivers) -> Verdicts:
     """Judge each waiver by what it names and what it met, and each baseline."""
-    waivers = [(one.title, one.locked, one.waiver.place) for one in applied.waivers]
-    waivers += [("the baseline", one.locked, one.place) for one in applied.baselines]
+    waivers = [
+        (waiver.title, waiver.locked, waiver.waiver.place) for waiver in applied.waivers
+    ]
+    waivers += [
+        ("the baseline", baseline.locked, baseline.place)
+        for baseline in applied.baselines
+    ]
     for title, locked, place in waivers:
         if not locked:
             yield passed(at=place)

@@ -26,14 +26,14 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-080")
 def waiver_without_reason(applied: AppliedWaivers) -> Verdicts:
     """Judge each waiver that can be understood."""
-    for one in applied.waivers:
-        if one.waiver.reason:
-            yield passed(at=one.waiver.place)
-        elif one.names:
-            listed = ", ".join(one.names)
+    for waiver in applied.waivers:
+        if waiver.waiver.reason:
+            yield passed(at=waiver.waiver.place)
+        elif waiver.names:
+            listed = ", ".join(waiver.names)
             yield fail(
-                f"{one.title} on {listed} gives no reason, and so has no effect",
-                at=one.waiver.place,
+                f"{waiver.title} on {listed} gives no reason, and so has no effect",
+                at=waiver.waiver.place,
                 measured="no reason",
                 required="a reason",
             )

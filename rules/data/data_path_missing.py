@@ -34,18 +34,18 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 @rule(clause="DATA-060", about=("data.paths",))
 def data_path_missing(data: Data, run: Run, host: Host, paths: JobPaths) -> Verdicts:
     """Judge each local file and folder of data."""
-    told = (local_path(one) for one in data.paths.or_else(()))
-    local = dict.fromkeys(one for one in told if one is not None)
+    result = (local_path(text) for text in data.paths.or_else(()))
+    local = dict.fromkeys(text for text in result if text is not None)
     if not local or not paths.were_asked_for:
         return
-    shown = {one.name.value: one for one in paths.shown if one.role.value == "data"}
+    shown = {item.name.value: item for item in paths.shown if item.role.value == "data"}
     seen = [shown[path] for path in local if path in shown]
-    gone = [one for one in seen if one.exists.value is False]
-    closed = [one for one in seen if one.is_readable.value is False]
+    gone = [item for item in seen if item.exists.value is False]
+    closed = [item for item in seen if item.is_readable.value is False]
     problem = "; ".join(
         (
-            *(f"{one.name.value} does not exist here" for one in gone),
-            *(f"{one.name.value} may not be read by this user" for one in closed),
+            *(f"{item.name.value} does not exist here" for item in gone),
+            *(f"{item.name.value} may not be read by this user" for item in closed),
         )
     )
     is_inside = run.in_container.value is True
@@ -62,8 +62,8 @@ def data_path_missing(data: Data, run: Run, host: Host, paths: JobPaths) -> Verd
             problem,
             at=[
                 data.paths,
-                *(one.exists for one in gone),
-                *(one.is_readable for one in closed),
+                *(item.exists for item in gone),
+                *(item.is_readable for item in closed),
             ],
             measured=len(gone) + len(closed),
             required=0,
@@ -72,7 +72,7 @@ def data_path_missing(data: Data, run: Run, host: Host, paths: JobPaths) -> Verd
         )
         return
     for path in local:
-        one = paths.named("data", path)
-        one.exists.need()
-        one.is_readable.need()
+        job_path = paths.named("data", path)
+        job_path.exists.need()
+        job_path.is_readable.need()
     yield passed(at=data.paths, measured=len(local))

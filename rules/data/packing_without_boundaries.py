@@ -59,7 +59,7 @@ def packing_without_boundaries(batch: Batch, run: Run, stated: StatedKeys) -> Ve
             yield _verdict(packing.places, is_apart, "neat_packing: true")
         elif file.format == "axolotl":
             chosen = [keys[name] for name in _BACKENDS if name in keys]
-            is_apart = any(one.value for one in chosen)
+            is_apart = any(stated_key.value for stated_key in chosen)
             yield _verdict(
                 packing.places, is_apart, "attn_implementation: flash_attention_2"
             )

@@ -29,7 +29,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def prefetch_without_workers(data: Data) -> Verdicts:
     """Judge the settings of worker processes against their number."""
     prefetch, persistent = data.prefetch_factor, data.persistent_workers
-    asked = [
+    text_lists = [
         (name, leaf)
         for name, leaf, is_set in (
             ("a prefetch factor", prefetch, prefetch.is_known),
@@ -37,13 +37,13 @@ def prefetch_without_workers(data: Data) -> Verdicts:
         )
         if is_set and leaf.status != "default"
     ]
-    if not asked or not data.workers.is_known:
+    if not text_lists or not data.workers.is_known:
         return
-    at = [*(leaf for _, leaf in asked), data.workers]
+    at = [*(leaf for _, leaf in text_lists), data.workers]
     if data.workers.need() > 0:
         yield passed(at=at, measured=data.workers.need())
         return
-    names = " and ".join(name for name, _ in asked)
+    names = " and ".join(name for name, _ in text_lists)
     yield fail(
         f"{names} with 0 loader workers: the loader refuses that",
         at=at,

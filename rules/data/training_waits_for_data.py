@@ -41,10 +41,10 @@ class Wait(Numbers):
 def training_waits_for_data(metrics: Metrics, limit: Wait) -> Verdicts:
     """Judge the series with the largest mean."""
     means: list[tuple[float, Metric]] = []
-    for one in series_of(metrics, ["train.data_wait"]):
-        steady = finite_of(one)[1:]
+    for metric in series_of(metrics, ["train.data_wait"]):
+        steady = finite_of(metric)[1:]
         if steady:
-            means.append((fmean(steady), one))
+            means.append((fmean(steady), metric))
     if not means:
         yield unknown(
             "no log holds the share of steps that waits for data, more than once",

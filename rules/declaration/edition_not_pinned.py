@@ -35,10 +35,10 @@ class Stages(Numbers):
 def edition_not_pinned(declaration: Declaration, limit: Stages) -> Verdicts:
     """Judge how the judgement was asked for."""
     problems = [*_problems(declaration, limit)]
-    for found, required, remedy in problems:
+    for text, required, remedy in problems:
         yield fail(
-            f"{found}; {required} is required",
-            measured=found,
+            f"{text}; {required} is required",
+            measured=text,
             required=required,
             cost="the verdict may change without any change of what was judged",
             remedy=remedy,
@@ -53,8 +53,8 @@ def _problems(
 ) -> Iterator[tuple[str, str, str]]:
     named, exact = declaration.edition_named, declaration.edition
     if named != exact:
-        found = f"the edition is named {named}" if named else "no edition is named"
-        yield found, f"the exact edition {exact}", f"Name it: --spec {exact}."
+        text = f"the edition is named {named}" if named else "no edition is named"
+        yield text, f"the exact edition {exact}", f"Name it: --spec {exact}."
     if declaration.edition_stage not in limit.stages:
         stage = declaration.edition_stage or "unknown"
         stages = " or ".join(limit.stages)

@@ -55,7 +55,9 @@ def _lacking(declaration: Declaration, limit: Digests) -> Iterator[str]:
     if not declaration.evidence:
         yield "list of the evidence"
     bare = [
-        one.path for one in declaration.evidence if not _is_digest(one.sha256, limit)
+        evidence_digest.path
+        for evidence_digest in declaration.evidence
+        if not _is_digest(evidence_digest.sha256, limit)
     ]
     if bare:
         more = f" and {len(bare) - 1} more files" if bare[1:] else ""

@@ -45,12 +45,14 @@ def energy_not_recorded(
     metrics: Metrics, dictionary: MetricDictionary, limit: Energy
 ) -> Verdicts:
     """Look for a counter of energy that moves."""
-    series = [one for one in series_of(metrics, ["gpu.energy"]) if finite_of(one)]
-    moving = [one for one in series if grown(finite_of(one)) > 0]
+    series = [
+        metric for metric in series_of(metrics, ["gpu.energy"]) if finite_of(metric)
+    ]
+    moving = [metric for metric in series if grown(finite_of(metric)) > 0]
     if moving:
-        yield passed(at=[one.values for one in moving], measured=len(moving))
+        yield passed(at=[metric.values for metric in moving], measured=len(moving))
         return
-    still = [one for one in series if finite_of(one)[1:]]
+    still = [metric for metric in series if finite_of(metric)[1:]]
     if still:
         yield fail(
             f"no counter of energy grows ({len(still)} read more than once)",
@@ -60,8 +62,8 @@ def energy_not_recorded(
             cost="energy per result cannot be told afterwards",
         )
         return
-    entries = [dictionary.entry(one.metric.value) for one in metrics.shown]
-    is_of_hardware = any(one and one.group in _OF_HARDWARE for one in entries)
+    entries = [dictionary.entry(metric.metric.value) for metric in metrics.shown]
+    is_of_hardware = any(entry and entry.group in _OF_HARDWARE for entry in entries)
     message = "no log holds two readings of the energy of the accelerators"
     if limit.absent_is == "fail" and metrics.shown:
         yield fail(

@@ -56,20 +56,20 @@ class Reported(Numbers):
 def energy_per_token_missing(metrics: Metrics, limit: Reported) -> Verdicts:
     """Judge the figure that is reported, against the counters where there are some."""
     series = series_of(metrics, ["run.energy_per_token"])
-    figures = [value for one in series for value in finite_of(one) if value > 0]
+    figures = [value for metric in series for value in finite_of(metric) if value > 0]
     if not figures:
         yield _absent(metrics, limit)
         return
-    told, at = median(figures), [one.values for one in series]
+    result, at = median(figures), [metric.values for metric in series]
     counted = _by_counters(metrics)
-    if counted is None or told >= counted * limit.least_share:
-        yield passed(at=at, measured=told)
+    if counted is None or result >= counted * limit.least_share:
+        yield passed(at=at, measured=result)
         return
     yield fail(
-        f"{told:.3g} J per token are reported; the energy counters of the GPUs alone "
+        f"{result:.3g} J per token are reported; the energy counters of the GPUs alone "
         f"give {counted:.3g} J: the figure leaves out some of them",
         at=at,
-        measured=told,
+        measured=result,
         required=counted,
         cost="the figure compares with no other cluster",
     )
@@ -89,13 +89,13 @@ def _by_counters(metrics: Metrics) -> float | None:
     """
     counters = series_of(metrics, ["gpu.energy"])
     tokens = series_of(metrics, ["train.tokens_total"])
-    for one in tokens if counters else ():
-        times = [sample.time for sample in _timed(one) if sample.time is not None]
+    for token in tokens if counters else ():
+        times = [sample.time for sample in _timed(token) if sample.time is not None]
         if not times:
             continue
         begin, end = times[0], times[-1]
         joules = sum(_grown_within(counter, begin, end) for counter in counters)
-        made = _grown_within(one, begin, end)
+        made = _grown_within(token, begin, end)
         if joules and made:
             return joules / made
     if counters and tokens:
@@ -105,12 +105,18 @@ def _by_counters(metrics: Metrics) -> float | None:
 
 
 def _timed(series: Metric) -> list[Sample]:
-    return [one for one in samples_of(series) if None not in (one.time, one.value)]
+    return [
+        sample
+        for sample in samples_of(series)
+        if None not in (sample.time, sample.value)
+    ]
 
 
 def _grown_within(series: Metric, begin: float, end: float) -> float:
     return grown(
-        one.value
-        for one in _timed(series)
-        if one.value is not None and one.time is not None and begin <= one.time <= end
+        sample.value
+        for sample in _timed(series)
+        if sample.value is not None
+        and sample.time is not None
+        and begin <= sample.time <= end
     )

@@ -23,20 +23,25 @@ def lines_of_driver(
     remedy: str,
 ) -> Verdicts:
     """Judge the lines of the log; nothing on a node without such an adapter."""
-    if not any(one.driver.need() == _DRIVER for one in devices.each()):
+    if not any(rdma_device.driver.need() == _DRIVER for rdma_device in devices.each()):
         return
-    found = [one for one in events.each() if one.event.need() in limit.events]
-    for one in found:
+    kernel_events = [
+        kernel_event
+        for kernel_event in events.each()
+        if kernel_event.event.need() in limit.events
+    ]
+    for kernel_event in kernel_events:
         yield fail(
-            f"{one.pci_address.or_else('an adapter')}: {one.count.or_else(1)} times in "
-            f"the kernel log: {one.text.or_else(one.event.need())}",
-            at=one.event,
-            measured=one.count.value,
+            f"{kernel_event.pci_address.or_else('an adapter')}: "
+            f"{kernel_event.count.or_else(1)} times in "
+            f"the kernel log: {kernel_event.text.or_else(kernel_event.event.need())}",
+            at=kernel_event.event,
+            measured=kernel_event.count.value,
             required=0,
             cost=cost,
             remedy=remedy,
             action="ISOLATE",
         )
-    if not found:
+    if not kernel_events:
         log.lines.need()
         yield passed(at=log.lines, measured=0, required=0)

@@ -9,7 +9,7 @@ from speccheck.validator.evidence.value import MissingEvidence
 _FOLDERS = "LD_LIBRARY_PATH"
 
 
-def library_found(wanted: str, part: str, found: Iterable[str | None]) -> bool:
+def library_found(wanted: str, part: str, texts: Iterable[str | None]) -> bool:
     """Whether one of the libraries is what NCCL looks for.
 
     It tries the value as a file, and as the ending of libnccl-PART-VALUE.so
@@ -17,7 +17,7 @@ def library_found(wanted: str, part: str, found: Iterable[str | None]) -> bool:
     """
     name = wanted.strip().rpartition("/")[2]
     names = {name, f"libnccl-{part}-{name}.so"}
-    return any((one or "").rpartition("/")[2] in names for one in found)
+    return any((text or "").rpartition("/")[2] in names for text in texts)
 
 
 def need_folders_of_job(environment: Environment, driver: Driver) -> None:
@@ -26,8 +26,8 @@ def need_folders_of_job(environment: Environment, driver: Driver) -> None:
     A probe looks where its own process would: a plugin that it did not find may lie
     in one of those.
     """
-    variable, found = environment.find(_FOLDERS), driver.nccl_plugins
-    if variable is None or any(at.file == variable.place.file for at in found.places):
+    variable, value = environment.find(_FOLDERS), driver.nccl_plugins
+    if variable is None or any(at.file == variable.place.file for at in value.places):
         return
     reason = f"the job sets {_FOLDERS}, and the snapshot was taken without it"
-    raise MissingEvidence(found.name, reason)
+    raise MissingEvidence(value.name, reason)

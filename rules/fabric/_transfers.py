@@ -46,9 +46,9 @@ def line_of(
     """
     device = transfer.device.value
     of_port = {
-        one.rate_gbit_per_second.value
-        for one in ports.shown
-        if device is not None and one.device.value == device
+        rdma_port.rate_gbit_per_second.value
+        for rdma_port in ports.shown
+        if device is not None and rdma_port.device.value == device
     }
     rate = of_port.pop() if len(of_port) == 1 else None
     if rate:

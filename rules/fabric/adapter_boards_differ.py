@@ -33,22 +33,32 @@ def adapter_boards_differ(
 ) -> Verdicts:
     """Compare the board ids of the devices of the training ports."""
     trained = rails(ports, cluster, environment)
-    names = {one.device.need() for one in trained if one.link_layer.need() != EFA}
+    names = {
+        rdma_port.device.need()
+        for rdma_port in trained
+        if rdma_port.link_layer.need() != EFA
+    }
     if len(names) <= 1:
         return
-    each = [one for one in devices.each() if one.name.need() in names]
-    boards = Counter(one.board_id.need() for one in each)
-    at = [one.board_id for one in each]
+    each = [
+        rdma_device
+        for rdma_device in devices.each()
+        if rdma_device.name.need() in names
+    ]
+    boards = Counter(rdma_device.board_id.need() for rdma_device in each)
+    at = [rdma_device.board_id for rdma_device in each]
     if len(boards) <= 1:
         if len(each) == len(names):
             yield passed(at=at, measured=len(boards), required=1)
         return
     (usual, _), *_ = boards.most_common()
-    odd = [one for one in each if one.board_id.value != usual]
-    told = ", ".join(f"{one.title} is {one.board_id.value}" for one in odd)
+    odd = [rdma_device for rdma_device in each if rdma_device.board_id.value != usual]
+    text = ", ".join(
+        f"{rdma_device.title} is {rdma_device.board_id.value}" for rdma_device in odd
+    )
     yield fail(
-        f"{told}; {boards[usual]} of {len(each)} are {usual}",
-        at=[one.board_id for one in odd],
+        f"{text}; {boards[usual]} of {len(each)} are {usual}",
+        at=[rdma_device.board_id for rdma_device in odd],
         measured=len(boards),
         required=1,
         remedy="Note it; use adapters of one board where they are replaced anyway.",

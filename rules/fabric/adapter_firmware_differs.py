@@ -29,29 +29,41 @@ _EFA = "efa"
 def adapter_firmware_differs(devices: RdmaDevices) -> Verdicts:
     """Compare the firmware of the adapters of each board."""
     boards: dict[str, list[RdmaDevice]] = {}
-    for one in devices.each():
-        if one.driver.need() != _EFA and one.board_id.status != "absent":
-            boards.setdefault(one.board_id.need(), []).append(one)
+    for rdma_device in devices.each():
+        if (
+            rdma_device.driver.need() != _EFA
+            and rdma_device.board_id.status != "absent"
+        ):
+            boards.setdefault(rdma_device.board_id.need(), []).append(rdma_device)
     for board, group in boards.items():
         if len(group) == 1:
             continue
         versions: dict[str, list[RdmaDevice]] = {}
-        for one in group:
-            versions.setdefault(one.firmware_version.need(), []).append(one)
+        for rdma_device in group:
+            versions.setdefault(rdma_device.firmware_version.need(), []).append(
+                rdma_device
+            )
         common, *others = sorted(versions, key=lambda name: -len(versions[name]))
         if not others:
-            yield passed(at=[one.firmware_version for one in group], measured=common)
+            yield passed(
+                at=[rdma_device.firmware_version for rdma_device in group],
+                measured=common,
+            )
             continue
-        odd = [one for name in others for one in versions[name]]
+        odd = [rdma_device for name in others for rdma_device in versions[name]]
         yield fail(
             f"adapters of board {board} run {len(versions)} releases of firmware: "
             f"{len(versions[common])} have {common}, "
-            + ", ".join(f"{one.title} {one.firmware_version.value}" for one in odd),
-            at=[one.firmware_version for one in odd],
+            + ", ".join(
+                f"{rdma_device.title} {rdma_device.firmware_version.value}"
+                for rdma_device in odd
+            ),
+            at=[rdma_device.firmware_version for rdma_device in odd],
             measured=len(versions),
             required=1,
             cost="rails behave differently under load",
-            remedy=f"Bring {', '.join(one.title for one in odd)} to {common} "
+            remedy=f"Bring {', '.join(rdma_device.title for rdma_device in odd)} "
+            f"to {common} "
             "(mlxfwmanager, then mlxfwreset in a maintenance window).",
             action="SUPPORT",
         )

@@ -44,15 +44,19 @@ def adapter_list_misses_ports(
     if variable is None or not variable.value or not each:
         return
     names = NameList(variable.value)
-    taken = [one for one in each if names.takes(one.device.need(), _number(one))]
-    active = [one for one in taken if one.state.need() == "ACTIVE"]
+    taken = [
+        rdma_port
+        for rdma_port in each
+        if names.takes(rdma_port.device.need(), _number(rdma_port))
+    ]
+    active = [rdma_port for rdma_port in taken if rdma_port.state.need() == "ACTIVE"]
     if not names.is_excluding:
         idle = [
             f"{name}:{port}" if port else name
             for name, port in names.entries
             if not any(
-                names.matches((name, port), one.device.need(), _number(one))
-                for one in active
+                names.matches((name, port), rdma_port.device.need(), _number(rdma_port))
+                for rdma_port in active
             )
         ]
         if idle:
@@ -86,15 +90,17 @@ def _taken_besides(names: NameList, taken: list[RdmaPort]) -> list[str]:
     """Devices taken because an entry that is itself a device begins their name."""
     if names.is_exact or names.is_excluding:
         return []
-    devices = {one.device.need() for one in taken}
+    devices = {rdma_port.device.need() for rdma_port in taken}
     listed = {name for name, _ in names.entries}
     own = tuple(listed & devices)
-    return sorted(one for one in devices - listed if own and one.startswith(own))
+    return sorted(
+        device for device in devices - listed if own and device.startswith(own)
+    )
 
 
-def _fail(variable: Variable, found: str) -> Verdict:
+def _fail(variable: Variable, text: str) -> Verdict:
     return fail(
-        f"NCCL_IB_HCA={variable.value}: {found}",
+        f"NCCL_IB_HCA={variable.value}: {text}",
         at=variable.place,
         measured=variable.value,
         cost="the job runs on fewer rails, or on ports of storage",

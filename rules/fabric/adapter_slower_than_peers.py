@@ -42,25 +42,25 @@ def adapter_slower_than_peers(
     """Compare the largest message of one adapter with those of its peers."""
     if is_of_latency(transfer) or transfer.is_bidirectional.need():
         return
-    alike, found = _same(transfer), max(points_of(transfer)).gbit_per_second
+    alike, value = _same(transfer), max(points_of(transfer)).gbit_per_second
     peers = {
-        one.device.need(): max(points_of(one)).gbit_per_second
-        for one in transfers.each()
-        if not is_of_latency(one) and _same(one) == alike
+        rdma_transfer.device.need(): max(points_of(rdma_transfer)).gbit_per_second
+        for rdma_transfer in transfers.each()
+        if not is_of_latency(rdma_transfer) and _same(rdma_transfer) == alike
     }
     if not list(peers)[2:]:
         return
     rates = transfer.average_bytes_per_second
     usual = peers_of(list(peers.values()), limit.deviations, limit.below_median)
-    if found >= usual.least:
-        yield passed(at=rates, measured=found, required=usual.least)
+    if value >= usual.least:
+        yield passed(at=rates, measured=value, required=usual.least)
         return
     yield fail(
-        f"{transfer.device.need()} reaches {found:,.1f} Gb/s, "
-        f"{1 - usual.share(found):.0%} below the median of its peers, "
+        f"{transfer.device.need()} reaches {value:,.1f} Gb/s, "
+        f"{1 - usual.share(value):.0%} below the median of its peers, "
         f"{usual.median:,.1f} Gb/s; it should be above {usual.least:,.1f} Gb/s",
         at=rates,
-        measured=found,
+        measured=value,
         required=usual.least,
         action="MONITOR",
     )
@@ -68,5 +68,5 @@ def adapter_slower_than_peers(
 
 def _same(transfer: RdmaTransfer) -> tuple[object, ...]:
     """What two transfers must share to be compared."""
-    told = (transfer.operation, transfer.memory, transfer.is_bidirectional)
-    return (*(one.need() for one in told), max(points_of(transfer)).size_bytes)
+    numbers = (transfer.operation, transfer.memory, transfer.is_bidirectional)
+    return (*(value.need() for value in numbers), max(points_of(transfer)).size_bytes)

@@ -42,14 +42,14 @@ def bootstrap_interface_unusable(
         if variable is None or not variable.value:
             continue
         taken = _taken(variable, each)
-        if any(_is_usable(one) for one in taken):
+        if any(_is_usable(network_interface) for network_interface in taken):
             yield passed(at=variable.place)
             continue
-        found = "; ".join(map(_state, taken)) or (
+        text = "; ".join(map(_state, taken)) or (
             f"no interface has this name; there are {_names(each)}"
         )
         yield fail(
-            f"{name}={variable.value}: {found}",
+            f"{name}={variable.value}: {text}",
             at=variable.place,
             measured=variable.value,
             required="an interface that is up and has an address",
@@ -65,10 +65,18 @@ def _taken(
 ) -> list[NetworkInterface]:
     text = variable.value or ""
     if variable.name in _NAMES:
-        wanted = {one.strip() for one in text.split(",")}
-        return [one for one in each if one.name.need() in wanted]
+        wanted = {part.strip() for part in text.split(",")}
+        return [
+            network_interface
+            for network_interface in each
+            if network_interface.name.need() in wanted
+        ]
     names = NameList(text)
-    return [one for one in each if names.takes(one.name.need())]
+    return [
+        network_interface
+        for network_interface in each
+        if names.takes(network_interface.name.need())
+    ]
 
 
 def _is_usable(interface: NetworkInterface) -> bool:
@@ -76,9 +84,9 @@ def _is_usable(interface: NetworkInterface) -> bool:
     if interface.state.need() not in {"up", "unknown"}:
         return False
     has = (interface.has_ipv4, interface.has_ipv6)
-    if any(one.value for one in has):
+    if any(value.value for value in has):
         return True
-    unknown = next((one for one in has if not one.is_known), None)
+    unknown = next((value for value in has if not value.is_known), None)
     if unknown is not None:
         raise MissingEvidence(unknown.name, unknown.note)
     return False
@@ -89,4 +97,4 @@ def _state(interface: NetworkInterface) -> str:
 
 
 def _names(each: Iterable[NetworkInterface]) -> str:
-    return ", ".join(one.title for one in each) or "none"
+    return ", ".join(network_interface.title for network_interface in each) or "none"

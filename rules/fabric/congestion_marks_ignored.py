@@ -49,7 +49,9 @@ def congestion_marks_ignored(
 ) -> Verdicts:
     """Judge both sides of each training port, then the ports among each other."""
     trained = rails(ports, cluster, environment)
-    on_ethernet = [one for one in trained if one.link_layer.need() == ETHERNET]
+    on_ethernet = [
+        rdma_port for rdma_port in trained if rdma_port.link_layer.need() == ETHERNET
+    ]
     if not on_ethernet or cluster.fabric.need() != _BY_MARKS:
         return
     of_ports = [(port, _sides(port, interfaces)) for port in on_ethernet]
@@ -72,9 +74,9 @@ def congestion_marks_ignored(
     if len(groups) == 1:
         yield passed(at=at_all, measured=_shown(next(iter(groups))))
         return
-    told = (f"{_shown(key)} on {titles(alike)}" for key, alike in groups.items())
+    result = (f"{_shown(key)} on {titles(alike)}" for key, alike in groups.items())
     yield fail(
-        f"marks of congestion are heeded on different priorities: {'; '.join(told)}",
+        f"marks of congestion are heeded on different priorities: {'; '.join(result)}",
         at=at_all,
         measured=len(groups),
         required=1,
@@ -86,9 +88,12 @@ def congestion_marks_ignored(
 def _sides(port: RdmaPort, interfaces: NetworkInterfaces) -> Sides:
     """The priorities on which the port's interface answers marks, and heeds them."""
     name = port.network_interface.value
-    for one in interfaces.shown:
-        if name and one.name.value == name:
-            return one.congestion_answered_priorities, one.congestion_heeded_priorities
+    for network_interface in interfaces.shown:
+        if name and network_interface.name.value == name:
+            return (
+                network_interface.congestion_answered_priorities,
+                network_interface.congestion_heeded_priorities,
+            )
     unknown = Value[Numbers]("network_interfaces", note=f"{name} is not listed")
     return unknown, unknown
 
@@ -108,10 +113,10 @@ def _fault(sides: Sides) -> str:
 
 
 def _known(side: Value[Numbers]) -> frozenset[int]:
-    found = side.need()
-    if None in found:
+    numbers = side.need()
+    if None in numbers:
         raise MissingEvidence(side.name, "a priority cannot be read")
-    return frozenset(one for one in found if one is not None)
+    return frozenset(number for number in numbers if number is not None)
 
 
 def _shown(priorities: frozenset[int]) -> str:

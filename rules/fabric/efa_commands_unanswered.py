@@ -31,17 +31,17 @@ class Commands(Numbers):
 @rule(clause="FAB-037")
 def efa_commands_unanswered(port: RdmaPort, limit: Commands) -> Verdicts:
     """Judge the counter of one device."""
-    found = port.efa_commands_unanswered
-    if found.status in {"absent", "not_supported"}:
+    value = port.efa_commands_unanswered
+    if value.status in {"absent", "not_supported"}:
         return
-    if found.need() <= limit.unanswered_max:
-        yield passed(at=found, measured=found.value, required=limit.unanswered_max)
+    if value.need() <= limit.unanswered_max:
+        yield passed(at=value, measured=value.value, required=limit.unanswered_max)
         return
     yield fail(
-        f"{port.title} left {found.value:,} commands unanswered since it was reset; at "
+        f"{port.title} left {value.value:,} commands unanswered since it was reset; at "
         f"most {limit.unanswered_max} should it be",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=limit.unanswered_max,
         cost="connections cannot be made over it",
         remedy="Stop and start the instance, which gives it another host; tell AWS "

@@ -59,7 +59,7 @@ def _nvlink(gpus: Gpus) -> str:
     each = gpus.each()
     if len(each) <= 1:
         return ""
-    active = [one.nvlink_is_active for one in each]
+    active = [gpu.nvlink_is_active for gpu in each]
     links = sum(bool(up) for leaf in active for up in leaf.or_else(()))
     if not links:
         for leaf in active:
@@ -70,8 +70,9 @@ def _nvlink(gpus: Gpus) -> str:
 
 def _infiniband(ports: RdmaPorts) -> str:
     up = [
-        one
-        for one in ports.each()
-        if one.link_layer.need() == INFINIBAND and one.state.need() == "ACTIVE"
+        rdma_port
+        for rdma_port in ports.each()
+        if rdma_port.link_layer.need() == INFINIBAND
+        and rdma_port.state.need() == "ACTIVE"
     ]
     return f"InfiniBand ({len(up)} active ports)" if up else ""

@@ -49,7 +49,9 @@ def gid_not_routable(
 ) -> Verdicts:
     """Judge the entry that NCCL takes on each training port."""
     trained = rails(ports, cluster, environment)
-    for port in (one for one in trained if one.link_layer.need() == ETHERNET):
+    for port in (
+        rdma_port for rdma_port in trained if rdma_port.link_layer.need() == ETHERNET
+    ):
         if port.state.need() != "ACTIVE":
             continue
         kinds, types = port.gid_kinds.need(), port.gid_types.need()
@@ -86,9 +88,9 @@ def _at_index(port: RdmaPort, index: int, good: list[int]) -> Verdict:
     return _fail(port, f"has {there} at index {index}; {listed} would do", str(good[0]))
 
 
-def _fail(port: RdmaPort, found: str, required: str) -> Verdict:
+def _fail(port: RdmaPort, text: str, required: str) -> Verdict:
     return fail(
-        f"{port.title} {found}",
+        f"{port.title} {text}",
         at=[port.gid_types, port.gid_kinds],
         required=required,
         cost="connections across the fabric time out or are refused",

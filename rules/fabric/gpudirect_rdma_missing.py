@@ -51,7 +51,9 @@ def gpudirect_rdma_missing(
 ) -> Verdicts:
     """Judge the two ways by which adapters reach GPU memory."""
     trained = rails(ports, cluster, environment)
-    if not gpus.each() or all(one.link_layer.value == EFA for one in trained):
+    if not gpus.each() or all(
+        rdma_port.link_layer.value == EFA for rdma_port in trained
+    ):
         return
     level = environment.find("NCCL_NET_GDR_LEVEL")
     if level is not None and level.value in {"LOC", "0"}:

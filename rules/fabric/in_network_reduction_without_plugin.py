@@ -38,7 +38,7 @@ def in_network_reduction_without_plugin(
         return
     plugins, libraries = driver.nccl_plugins, driver.libraries
     at = [variable.place, *plugins.places]
-    if not any((one or "").startswith("libnccl-net") for one in plugins.need()):
+    if not any((text or "").startswith("libnccl-net") for text in plugins.need()):
         yield fail(
             f"{_NAME}={variable.value} asks for reduction in the network, and no "
             "network plugin of NCCL was found that could",
@@ -51,7 +51,7 @@ def in_network_reduction_without_plugin(
             action="FIX_CONFIG",
         )
         return
-    if any((one or "").startswith("libsharp") for one in libraries.need()):
+    if any((text or "").startswith("libsharp") for text in libraries.need()):
         yield passed(at=[*at, *libraries.places])
         return
     yield unknown(

@@ -28,10 +28,10 @@ _LIBRARY = "libfabric.so.1"
 @rule(clause="FAB-038")
 def libfabric_missing(devices: RdmaDevices, driver: Driver) -> Verdicts:
     """Judge the libraries of a machine with EFA and a plugin."""
-    if not any(one.driver.need() == "efa" for one in devices.each()):
+    if not any(rdma_device.driver.need() == "efa" for rdma_device in devices.each()):
         return
     plugins, libraries = driver.nccl_plugins, driver.libraries
-    if not any((one or "").startswith("libnccl-net") for one in plugins.need()):
+    if not any((text or "").startswith("libnccl-net") for text in plugins.need()):
         return
     if _LIBRARY in libraries.need():
         yield passed(at=libraries)

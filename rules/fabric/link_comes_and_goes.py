@@ -50,7 +50,10 @@ def link_comes_and_goes(
     limit: Losses,
 ) -> Verdicts:
     """Judge the interface of each training port."""
-    named = {one.name.value: one for one in interfaces.shown}
+    named = {
+        network_interface.name.value: network_interface
+        for network_interface in interfaces.shown
+    }
     for port in rails(ports, cluster, environment):
         own = port.network_interface
         if port.link_layer.need() == EFA or own.status == "absent":

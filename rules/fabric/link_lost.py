@@ -64,12 +64,12 @@ def link_lost(
             continue
         since = log.last_seconds.need() - _seconds(limit.flap_window)
         losses = [
-            one
-            for one in events.each()
-            if _is_of(one, port)
-            and one.last_seconds.need() > max(since, limit.settling)
+            kernel_event
+            for kernel_event in events.each()
+            if _is_of(kernel_event, port)
+            and kernel_event.last_seconds.need() > max(since, limit.settling)
         ]
-        if sum(one.count.need() for one in losses) <= limit.flaps_max:
+        if sum(loss.count.need() for loss in losses) <= limit.flaps_max:
             if log.first_seconds.need() > max(since, limit.settling):
                 raise MissingEvidence(log.first_seconds.name, _TOO_SHORT)
             yield passed(at=[port.link_downed, log.last_seconds], measured=0)

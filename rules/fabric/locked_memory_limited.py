@@ -47,15 +47,15 @@ def locked_memory_limited(
     """Judge the limit of the process that looked."""
     if not rails(ports, cluster, environment):
         return
-    found = host.locked_memory_bytes
-    if found.need() == _UNLIMITED:
-        yield passed(at=found, measured=limit.memlock, required=limit.memlock)
+    value = host.locked_memory_bytes
+    if value.need() == _UNLIMITED:
+        yield passed(at=value, measured=limit.memlock, required=limit.memlock)
         return
     yield fail(
-        f"locked memory is limited to {mebibytes(found.need())}; the limit must "
+        f"locked memory is limited to {mebibytes(value.need())}; the limit must "
         f"be {limit.memlock}",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=limit.memlock,
         cost="NCCL fails to register memory, at start-up or hours later",
         remedy="ulimit -l unlimited in the job; docker run --ulimit memlock=-1; for "

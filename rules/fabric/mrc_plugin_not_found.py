@@ -44,15 +44,15 @@ def mrc_plugin_not_found(
             action="FIX_CONFIG",
         )
         return
-    found = driver.nccl_plugins
-    if library_found(variable.value or "", "net", found.need()):
-        yield passed(at=[variable.place, found])
+    value = driver.nccl_plugins
+    if library_found(variable.value or "", "net", value.need()):
+        yield passed(at=[variable.place, value])
         return
     need_folders_of_job(environment, driver)
     yield fail(
         f"NCCL_NET_PLUGIN={variable.value}: no such plugin was found; there are "
-        f"{', '.join(one for one in found.need() if one) or 'none'}",
-        at=[variable.place, *found.places],
+        f"{', '.join(text for text in value.need() if text) or 'none'}",
+        at=[variable.place, *value.places],
         measured=variable.value,
         required="libnccl-net-mrc.so",
         cost="NCCL uses plain verbs or sockets, without an error",

@@ -61,7 +61,11 @@ def mtu_too_small(
             yield passed(at=active, measured=active.need(), required=limit.rdma_mtu)
             continue
         name = port.network_interface.need()
-        of_port = [one for one in interfaces.each() if one.name.value == name]
+        of_port = [
+            network_interface
+            for network_interface in interfaces.each()
+            if network_interface.name.value == name
+        ]
         mtu = of_port[0].mtu_bytes if of_port else Value[int](f"mtu of {name}")
         if mtu.need() < limit.netdev_mtu:
             yield _fail(port, mtu, limit.netdev_mtu)
@@ -69,16 +73,16 @@ def mtu_too_small(
         yield passed(at=[mtu, active], measured=mtu.value, required=limit.netdev_mtu)
 
 
-def _fail(port: RdmaPort, found: Value[int], required: int) -> Verdict:
+def _fail(port: RdmaPort, value: Value[int], required: int) -> Verdict:
     name = port.network_interface.or_else("IF")
     remedy = f"ip link set dev {name} mtu 9000, on adapter and switch."
     if port.link_layer.value != ETHERNET:
         remedy = "Raise the MTU of the partition in the subnet manager."
     return fail(
-        f"{port.title} has an MTU of {found.value:,} bytes; at least {required:,} "
+        f"{port.title} has an MTU of {value.value:,} bytes; at least {required:,} "
         "must it be",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=required,
         cost="up to four times as many packets, and drops where nodes differ",
         remedy=remedy,

@@ -49,7 +49,7 @@ def nccl_too_old_for_peer_memory(
 ) -> Verdicts:
     """Judge the release where the module is loaded and not registered."""
     trained = rails(ports, cluster, environment)
-    if not trained or all(one.link_layer.need() == EFA for one in trained):
+    if not trained or all(rdma_port.link_layer.need() == EFA for rdma_port in trained):
         return
     if _MODULE not in driver.modules.need():
         return

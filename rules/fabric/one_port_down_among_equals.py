@@ -42,37 +42,44 @@ def one_port_down_among_equals(
     for group in _equals(ports, devices):
         if len(group) < limit.peers_min:
             continue
-        active = [one for one in group if one.state.need() == "ACTIVE"]
+        active = [
+            rdma_port for rdma_port in group if rdma_port.state.need() == "ACTIVE"
+        ]
         if 2 * len(active) <= len(group):
             continue
-        rate = max(one.rate_gbit_per_second.need() for one in active)
-        odd = [one for one in group if _is_odd(one, rate)]
+        rate = max(rdma_port.rate_gbit_per_second.need() for rdma_port in active)
+        odd = [rdma_port for rdma_port in group if _is_odd(rdma_port, rate)]
         if 2 * len(odd) >= len(group):
             continue
         if odd and machine.network_adapters.is_known:
             return  # rail_missing counts the ports of a type that is known
-        for one in odd:
+        for rdma_port in odd:
             yield fail(
-                f"{one.title} is {one.state.value} "
-                f"({one.physical_state.or_else('physical state not known')}) at "
-                f"{one.rate_gbit_per_second.need():g} Gbit/s; "
+                f"{rdma_port.title} is {rdma_port.state.value} "
+                f"({rdma_port.physical_state.or_else('physical state not known')}) at "
+                f"{rdma_port.rate_gbit_per_second.need():g} Gbit/s; "
                 f"{len(group) - len(odd)} of {len(group)} such ports are ACTIVE at "
                 f"{rate:g}",
-                at=[one.state, one.rate_gbit_per_second],
-                measured=one.rate_gbit_per_second.value,
+                at=[rdma_port.state, rdma_port.rate_gbit_per_second],
+                measured=rdma_port.rate_gbit_per_second.value,
                 required=rate,
                 cost="the GPU of this rail sends over that of another one",
-                remedy=f"Reseat cable and transceiver of {one.title}; look at the "
+                remedy=f"Reseat cable and transceiver of {rdma_port.title}; look "
+                "at the "
                 "switch port; leave the device out of NCCL_IB_HCA until then.",
                 action="ISOLATE",
             )
         if not odd:
-            yield passed(at=[one.state for one in group], measured=rate, required=rate)
+            yield passed(
+                at=[rdma_port.state for rdma_port in group],
+                measured=rate,
+                required=rate,
+            )
 
 
 def _equals(ports: RdmaPorts, devices: RdmaDevices) -> Iterator[list[RdmaPort]]:
     """The ports of each type of board, by number: second ports are often unused."""
-    boards = {one.name.need(): one for one in devices.each()}
+    boards = {rdma_device.name.need(): rdma_device for rdma_device in devices.each()}
     groups: dict[tuple[str, str, int], list[RdmaPort]] = {}
     for port in ports.each():
         device = boards.get(port.device.need())

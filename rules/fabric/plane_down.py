@@ -32,8 +32,8 @@ class Planes(Numbers):
 def plane_down(ports: RdmaPorts, devices: RdmaDevices, limit: Planes) -> Verdicts:
     """Judge the ports of each adapter by the one that is active."""
     adapters = {
-        one.name.need(): one.pci_address.need().rpartition(".")[0]
-        for one in devices.each()
+        rdma_device.name.need(): rdma_device.pci_address.need().rpartition(".")[0]
+        for rdma_device in devices.each()
     }
     planes: dict[str, list[RdmaPort]] = {}
     for port in ports.each():
@@ -42,18 +42,22 @@ def plane_down(ports: RdmaPorts, devices: RdmaDevices, limit: Planes) -> Verdict
     for adapter, group in planes.items():
         if len(group) == 1:
             continue
-        down = [one for one in group if one.state.need() != "ACTIVE"]
+        down = [rdma_port for rdma_port in group if rdma_port.state.need() != "ACTIVE"]
         if not down:
-            yield passed(at=[one.state for one in group], measured=len(group))
+            yield passed(
+                at=[rdma_port.state for rdma_port in group], measured=len(group)
+            )
             continue
         if len(down) == len(group):
             continue
         word = "degraded" if len(down) <= limit.planes_down else "nearly cut off"
-        told = ", ".join(f"{one.title} is {one.state.value}" for one in down)
+        text = ", ".join(
+            f"{rdma_port.title} is {rdma_port.state.value}" for rdma_port in down
+        )
         yield fail(
-            f"{told}: {len(group) - len(down)} of {len(group)} planes of the adapter "
+            f"{text}: {len(group) - len(down)} of {len(group)} planes of the adapter "
             f"at {adapter} are up, it is {word}; all should be",
-            at=[one.state for one in down],
+            at=[rdma_port.state for rdma_port in down],
             measured=len(group) - len(down),
             required=len(group),
             cost="bandwidth is lost without any error",

@@ -42,21 +42,21 @@ def plugin_not_found(
     devices: RdmaDevices,
 ) -> Verdicts:
     """Judge the plugins that are named, and the one that EFA needs."""
-    found = driver.nccl_plugins
+    value = driver.nccl_plugins
     for name, part in _VARIABLES.items():
         variable = environment.find(name)
         if variable is None or not variable.value:
             continue
         if variable.value.strip().lower() in _NOT_A_LIBRARY:
             continue
-        if library_found(variable.value, part, found.need()):
-            yield passed(at=[variable.place, found])
+        if library_found(variable.value, part, value.need()):
+            yield passed(at=[variable.place, value])
             continue
         need_folders_of_job(environment, driver)
         yield fail(
             f"{name}={variable.value}: no such plugin was found; there are "
-            f"{', '.join(one for one in found.need() if one) or 'none'}",
-            at=[variable.place, *found.places],
+            f"{', '.join(text for text in value.need() if text) or 'none'}",
+            at=[variable.place, *value.places],
             measured=variable.value,
             cost="NCCL uses its own code instead, without a message",
             remedy="Add the folder of the plugin to LD_LIBRARY_PATH, or unset it.",
@@ -64,15 +64,15 @@ def plugin_not_found(
         )
     chosen = environment.find("NCCL_NET_PLUGIN")
     is_off = chosen is not None and (chosen.value or "").strip().lower() == "none"
-    if not any(one.driver.value == "efa" for one in devices.each()):
+    if not any(rdma_device.driver.value == "efa" for rdma_device in devices.each()):
         return
     variables.each()
-    if is_off or not any("net" in (one or "") for one in found.need()):
+    if is_off or not any("net" in (text or "") for text in value.need()):
         if not is_off:
             need_folders_of_job(environment, driver)
         yield fail(
             "the machine has EFA, and NCCL has no network plugin for it",
-            at=[*([chosen.place] if chosen and is_off else []), *found.places],
+            at=[*([chosen.place] if chosen and is_off else []), *value.places],
             required="libnccl-net-ofi.so or libnccl-net.so",
             cost="traffic between nodes goes over TCP sockets",
             remedy="Install aws-ofi-nccl; add its folder to LD_LIBRARY_PATH; unset "
@@ -80,4 +80,4 @@ def plugin_not_found(
             action="FIX_CONFIG",
         )
     elif chosen is None:
-        yield passed(at=found)
+        yield passed(at=value)

@@ -73,12 +73,12 @@ def port_errors_pile_up(port: RdmaPort, host: Host, limit: Rates) -> Verdicts:
         if mean > most:
             yield _too_many(port, counter, f"{mean:,.3g} per {unit[:-1]}", most)
             return
-    known = [one for one in (*(row[0] for row in means), *still) if one.is_known]
+    known = [value for value in (*(row[0] for row in means), *still) if value.is_known]
     if not known:
         port.symbol_errors.need()
-    counted = [one for one in still if one.or_else(0)]
+    counted = [value for value in still if value.or_else(0)]
     if counted:
-        texts = ", ".join(f"{_word(one)} {one.value:,}" for one in counted)
+        texts = ", ".join(f"{_word(value)} {value.value:,}" for value in counted)
         yield unknown(
             f"{texts} since the adapter was reset: whether they grow takes a second "
             "snapshot",
@@ -89,12 +89,12 @@ def port_errors_pile_up(port: RdmaPort, host: Host, limit: Rates) -> Verdicts:
     yield passed(at=known)
 
 
-def _too_many(port: RdmaPort, found: Value[int], mean: str, most: float) -> Verdict:
+def _too_many(port: RdmaPort, value: Value[int], mean: str, most: float) -> Verdict:
     return fail(
-        f"counts {found.value:,} {_word(found)}, {mean} since the machine "
+        f"counts {value.value:,} {_word(value)}, {mean} since the machine "
         f"was started; at most {most:g} should it be",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=most,
         cost="packets are sent again, and the link is about to be lost",
         remedy=f"Clean or replace the cable of {port.title}; replace an instance whose "

@@ -38,29 +38,37 @@ def port_of_other_link_layer(
     ports: RdmaPorts, devices: RdmaDevices, cluster: Cluster, limit: Peers
 ) -> Verdicts:
     """Compare the link layers of equal boards, and of all with the fabric."""
-    each = [one for one in ports.each() if one.link_layer.need() != EFA]
+    each = [
+        rdma_port for rdma_port in ports.each() if rdma_port.link_layer.need() != EFA
+    ]
     if not each:
         return
     wanted = {"infiniband": INFINIBAND, "roce-lossless": ETHERNET, "mrc": ETHERNET}.get(
         cluster.fabric.or_else("")
     )
-    if wanted and all(one.link_layer.value != wanted for one in each):
+    if wanted and all(rdma_port.link_layer.value != wanted for rdma_port in each):
         yield _fail(
             f"the fabric is {cluster.fabric.value}, and no port speaks {wanted}", each
         )
         return
-    odd = [one for group in _groups(each, devices) for one in _odd(group, limit)]
+    odd = [
+        rdma_port
+        for group in _groups(each, devices)
+        for rdma_port in _odd(group, limit)
+    ]
     if odd:
-        names = ", ".join(f"{one.title} {one.link_layer.value}" for one in odd)
+        names = ", ".join(
+            f"{rdma_port.title} {rdma_port.link_layer.value}" for rdma_port in odd
+        )
         yield _fail(f"{names}: most ports of the same board speak the other one", odd)
         return
-    yield passed(at=[one.link_layer for one in each])
+    yield passed(at=[rdma_port.link_layer for rdma_port in each])
 
 
 def _fail(message: str, ports: list[RdmaPort]) -> Verdict:
     return fail(
         message,
-        at=[one.link_layer for one in ports],
+        at=[port.link_layer for port in ports],
         cost="the rail is not used, or the job does not start",
         remedy=_REMEDY,
         action="FIX_CONFIG",
@@ -68,19 +76,21 @@ def _fail(message: str, ports: list[RdmaPort]) -> Verdict:
 
 
 def _groups(each: list[RdmaPort], devices: RdmaDevices) -> list[list[RdmaPort]]:
-    boards = {one.name.need(): one.board_id for one in devices.each()}
+    boards = {
+        rdma_device.name.need(): rdma_device.board_id for rdma_device in devices.each()
+    }
     groups: dict[tuple[str, int], list[RdmaPort]] = {}
-    for one in each:
-        board = boards.get(one.device.need())
-        key = (board.or_else("") if board else "", one.number.or_else(1))
-        groups.setdefault(key, []).append(one)
+    for rdma_port in each:
+        board = boards.get(rdma_port.device.need())
+        key = (board.or_else("") if board else "", rdma_port.number.or_else(1))
+        groups.setdefault(key, []).append(rdma_port)
     return list(groups.values())
 
 
 def _odd(group: list[RdmaPort], limit: Peers) -> list[RdmaPort]:
     """The few of a group that differ from the many."""
-    layers = [one.link_layer.need() for one in group]
+    layers = [rdma_port.link_layer.need() for rdma_port in group]
     common = max(set(layers), key=layers.count)
-    odd = [one for one in group if one.link_layer.need() != common]
+    odd = [rdma_port for rdma_port in group if rdma_port.link_layer.need() != common]
     is_clear = len(group) >= limit.peers_min and len(group) > 2 * len(odd)
     return odd if is_clear else []

@@ -51,8 +51,8 @@ def port_without_subnet_manager(port: RdmaPort, limit: Membership) -> Verdicts:
             action="FIX_CONFIG",
         )
         return
-    keys = [one for one in port.partition_keys.need() if one]
-    values = [int(one, 0) for one in keys]
+    keys = [text for text in port.partition_keys.need() if text]
+    values = [int(key, 0) for key in keys]
     if not any(value & limit.full_member_bit for value in values):
         yield fail(
             f"the partition keys {', '.join(keys)} are those of a limited member",

@@ -59,10 +59,12 @@ def rack_switched_off(environment: Environment, gpus: Gpus) -> Verdicts:
 
 def _is_joined(gpus: Gpus) -> bool:
     """Whether a GPU has registered with a fabric of several nodes."""
-    clusters = [one.fabric_cluster for one in gpus.shown]
-    if any(one.value and not is_one_node_fabric(one.value) for one in clusters):
+    clusters = [gpu.fabric_cluster for gpu in gpus.shown]
+    if any(
+        cluster.value and not is_one_node_fabric(cluster.value) for cluster in clusters
+    ):
         return True
-    for one in gpus.each():
-        if one.fabric_cluster.status != "not_supported":
-            one.fabric_cluster.need()
+    for gpu in gpus.each():
+        if gpu.fabric_cluster.status != "not_supported":
+            gpu.fabric_cluster.need()
     return False

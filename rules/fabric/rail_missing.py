@@ -52,17 +52,21 @@ def rail_missing(
         reason = "a container may hide devices of the host"
         missing = "rdma_ports"
         raise MissingEvidence(missing, reason)
-    good = [one for one in each if _is_good(one, wanted.port_rate)]
-    at = [leaf for one in each for leaf in (one.state, one.rate_gbit_per_second)]
+    good = [rdma_port for rdma_port in each if _is_good(rdma_port, wanted.port_rate)]
+    at = [
+        leaf
+        for rdma_port in each
+        for leaf in (rdma_port.state, rdma_port.rate_gbit_per_second)
+    ]
     if len(good) >= wanted.port_count:
         yield passed(at=at, measured=len(good), required=wanted.port_count)
         return
-    odd = [one for one in each if one not in good]
+    odd = [rdma_port for rdma_port in each if rdma_port not in good]
     rate = f" at {wanted.port_rate:g} Gbit/s" if wanted.port_rate else ""
-    others = f"; {'; '.join(_state(one) for one in odd)}" if odd else ""
+    others = f"; {'; '.join(_state(rdma_port) for rdma_port in odd)}" if odd else ""
     yield fail(
         f"{len(good)} of {wanted.port_count} training ports are active{rate}{others}",
-        at=[one.state for one in odd] or ports.count,
+        at=[rdma_port.state for rdma_port in odd] or ports.count,
         measured=len(good),
         required=wanted.port_count,
         cost="every collective between nodes runs at the pace of the missing rail",

@@ -33,14 +33,17 @@ def rdma_modules_missing(
     devices: RdmaDevices, pci: PciDevices, driver: Driver
 ) -> Verdicts:
     """Compare the loaded modules with those that the devices need."""
-    drivers = {one.driver.need() for one in devices.each()}
+    drivers = {rdma_device.driver.need() for rdma_device in devices.each()}
     if not drivers and not _has_infiniband(pci):
         return
     modules = driver.modules
-    needed = [*_CORE, *(_OF_DRIVER[one] for one in sorted(drivers & {*_OF_DRIVER}))]
+    needed = [
+        *_CORE,
+        *(_OF_DRIVER[driver] for driver in sorted(drivers & {*_OF_DRIVER})),
+    ]
     if not drivers:
         needed.append(_OF_DRIVER["mlx5_core"])
-    missing = [one for one in needed if one not in modules.need()]
+    missing = [text for text in needed if text not in modules.need()]
     if missing:
         yield fail(
             f"the modules {', '.join(missing)} are not loaded",
@@ -58,7 +61,7 @@ def rdma_modules_missing(
 def _has_infiniband(pci: PciDevices) -> bool:
     """Whether there is an InfiniBand adapter of NVIDIA that has no RDMA device."""
     return any(
-        one.vendor.value == _MELLANOX
-        and one.pci_class.or_else("").startswith(_INFINIBAND_CLASS)
-        for one in pci.each()
+        pci_device.vendor.value == _MELLANOX
+        and pci_device.pci_class.or_else("").startswith(_INFINIBAND_CLASS)
+        for pci_device in pci.each()
     )

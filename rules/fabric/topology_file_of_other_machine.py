@@ -51,8 +51,8 @@ def topology_file_of_other_machine(
             action="FIX_CONFIG",
         )
         return
-    there = {one.address.need().lower() for one in devices.each()}
-    missing = [one for one in named.need() if one and one.lower() not in there]
+    there = {pci_device.address.need().lower() for pci_device in devices.each()}
+    missing = [text for text in named.need() if text and text.lower() not in there]
     if missing:
         yield fail(
             f"NCCL_TOPO_FILE={variable.value} names {', '.join(missing)}: the machine "

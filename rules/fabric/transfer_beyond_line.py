@@ -46,16 +46,16 @@ def transfer_beyond_line(
     if not line.is_certain:
         return
     rates = transfer.average_bytes_per_second
-    found = max(one.gbit_per_second for one in points_of(transfer))
+    value = max(point.gbit_per_second for point in points_of(transfer))
     most = limit.most_share * line.gbit_per_second
-    if found <= most:
-        yield passed(at=rates, measured=found, required=line.gbit_per_second)
+    if value <= most:
+        yield passed(at=rates, measured=value, required=line.gbit_per_second)
         return
     yield fail(
-        f"{transfer.device.or_else('an adapter')} was measured at {found:,.1f} Gb/s; "
+        f"{transfer.device.or_else('an adapter')} was measured at {value:,.1f} Gb/s; "
         f"its line carries {line.gbit_per_second:,.0f} Gb/s",
         at=rates,
-        measured=found,
+        measured=value,
         required=line.gbit_per_second,
         cost="no verdict on this transfer is worth anything",
     )

@@ -41,22 +41,22 @@ class Rate(Numbers):
 def transport_errors_counted(port: RdmaPort, host: Host, limit: Rate) -> Verdicts:
     """Judge the counters of the transport that the port has."""
     counters = [
-        one
-        for one in (
+        value
+        for value in (
             port.acknowledgement_timeouts,
             port.packet_sequence_errors,
             port.out_of_sequence,
             port.slow_restarts,
             port.transmit_discards,
         )
-        if one.status not in _ABSENT
+        if value.status not in _ABSENT
     ]
     if not counters:
         return
-    counted = [one for one in counters if one.or_else(0)]
+    counted = [counter for counter in counters if counter.or_else(0)]
     if not counted:
-        for one in counters:
-            one.need()
+        for counter in counters:
+            counter.need()
         yield passed(at=counters, measured=0)
         return
     late, hours = port.acknowledgement_timeouts, host.uptime_seconds.or_else(0) / _HOUR
@@ -76,8 +76,8 @@ def transport_errors_counted(port: RdmaPort, host: Host, limit: Rate) -> Verdict
         )
         return
     texts = ", ".join(
-        f"{one.name.rpartition('.')[2].replace('_', ' ')} {one.value:,}"
-        for one in counted
+        f"{value.name.rpartition('.')[2].replace('_', ' ')} {value.value:,}"
+        for value in counted
     )
     yield unknown(
         f"{texts} since the adapter was reset: whether they grow takes a second "

@@ -58,23 +58,23 @@ def write_bandwidth_low(
     rates = transfer.average_bytes_per_second
     line = line_of(transfer, ports, instance)
     points = points_of(transfer)
-    best = max(points, key=lambda one: one.gbit_per_second)
-    found, required = best.gbit_per_second, limit.line_share * line.gbit_per_second
-    if found > line.gbit_per_second:
+    best = max(points, key=lambda point: point.gbit_per_second)
+    value, required = best.gbit_per_second, limit.line_share * line.gbit_per_second
+    if value > line.gbit_per_second:
         raise MissingEvidence(rates.name, "faster than the line can be")
-    if found >= required:
-        yield passed(at=rates, measured=found, required=required)
+    if value >= required:
+        yield passed(at=rates, measured=value, required=required)
         return
     if max(points).size_bytes < limit.message_min:
         raise MissingEvidence(transfer.size_bytes.name, "messages too small to judge")
     if not line.is_certain:
         raise not_of_training(transfer.device.value)
     yield fail(
-        f"{transfer.device.or_else('an adapter')} writes {found:,.1f} Gb/s, "
-        f"{found / line.gbit_per_second:.0%} of its line; required "
+        f"{transfer.device.or_else('an adapter')} writes {value:,.1f} Gb/s, "
+        f"{value / line.gbit_per_second:.0%} of its line; required "
         f"{limit.line_share:.0%} of {line.gbit_per_second:,.0f}, {required:,.0f} Gb/s",
         at=rates,
-        measured=found,
+        measured=value,
         required=required,
         cost="every collective over this rail runs at its pace",
         action="ISOLATE",

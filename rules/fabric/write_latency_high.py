@@ -47,15 +47,15 @@ def write_latency_high(transfer: RdmaTransfer, limit: Most) -> Verdicts:
     ]
     if not points:
         return
-    size, found = min(points)
-    if found <= limit.latency_max:
-        yield passed(at=times, measured=found, required=limit.latency_max)
+    size, value = min(points)
+    if value <= limit.latency_max:
+        yield passed(at=times, measured=value, required=limit.latency_max)
         return
     yield fail(
-        f"{transfer.device.or_else('an adapter')} writes {size} bytes in {found:.1f} "
+        f"{transfer.device.or_else('an adapter')} writes {size} bytes in {value:.1f} "
         f"us; at most {limit.latency_max:g} us are usual",
         at=times,
-        measured=found,
+        measured=value,
         required=limit.latency_max,
         action="MONITOR",
     )

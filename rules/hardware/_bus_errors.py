@@ -38,7 +38,11 @@ def _counters(
     gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, kind: str
 ) -> Counters:
     """Of the driver for each GPU, and of the kernel for each GPU and RDMA device."""
-    known = {one.address.value: one for one in devices.shown if one.address.is_known}
+    known = {
+        pci_device.address.value: pci_device
+        for pci_device in devices.shown
+        if pci_device.address.is_known
+    }
     pairs: list[tuple[str, Value[int]]] = [
         (gpu.title, getattr(gpu, f"pcie_{kind}_errors")) for gpu in gpus.shown
     ]
@@ -49,8 +53,8 @@ def _counters(
             without.append(part.title)
         else:
             pairs.append((part.title, getattr(device, f"{kind}_errors")))
-    found = ((title, leaf) for title, leaf in pairs if leaf.status not in _NO_COUNTER)
-    return Counters(tuple(found), tuple(without))
+    result = ((title, leaf) for title, leaf in pairs if leaf.status not in _NO_COUNTER)
+    return Counters(tuple(result), tuple(without))
 
 
 def _found_in(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:

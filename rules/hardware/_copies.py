@@ -76,9 +76,9 @@ def is_one_way(test: CopyTest) -> bool:
     What is known may settle it; raises MissingEvidence where it does not.
     """
     opposed = (test.is_bidirectional, test.is_all_at_once)
-    if any(one.value for one in opposed):
+    if any(value.value for value in opposed):
         return False
-    return not any(one.need() for one in opposed)
+    return not any(value.need() for value in opposed)
 
 
 def is_by_copy_engine(test: CopyTest) -> bool:
@@ -103,7 +103,7 @@ def is_small(test: CopyTest, least: int) -> bool:
 
 def unseen(copies: list[Copy], test: CopyTest) -> MissingEvidence | None:
     """Why some copies cannot be judged: the tool has no rate for them."""
-    names = [one.title for one in copies if one.bytes_per_second is None]
+    names = [copy_.title for copy_ in copies if copy_.bytes_per_second is None]
     if not names and copies:
         return None
     return MissingEvidence(
@@ -122,7 +122,7 @@ def fast_enough(
         raise missing
     if is_beyond(copies, direction_of(test), profile):
         raise MissingEvidence(test.bytes_per_second.name, "faster than the link can be")
-    least = min(one.gigabytes_per_second for one in copies)
+    least = min(copy_.gigabytes_per_second for copy_ in copies)
     return passed(at=test.bytes_per_second, measured=least, required=floor)
 
 
@@ -153,5 +153,5 @@ def is_beyond(copies: list[Copy], direction: str, profile: GpuProfile) -> bool:
     except MissingEvidence:
         return False
     return most is not None and any(
-        (one.bytes_per_second or 0) > most[0] for one in copies
+        (copy_.bytes_per_second or 0) > most[0] for copy_ in copies
     )

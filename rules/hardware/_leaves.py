@@ -31,11 +31,11 @@ def short_banks(banks: Value[Numbers]) -> tuple[int, int]:
     """
     if not banks.is_known:
         return 0, 0
-    found = [one for one in banks.need() if one is not None]
-    if len(found) != len(BANKS):
-        reason = f"{len(found)} of {len(BANKS)} counts can be read"
+    numbers = [number for number in banks.need() if number is not None]
+    if len(numbers) != len(BANKS):
+        reason = f"{len(numbers)} of {len(BANKS)} counts can be read"
         raise MissingEvidence(banks.name, reason)
-    return found[-2], found[-1]
+    return numbers[-2], numbers[-1]
 
 
 def is_gpu_function(device: PciDevice) -> bool:

@@ -27,7 +27,7 @@ def has_no_links(gpu: Gpu, profiles: GpuProfiles) -> bool:
     if states.value is None and profiles.of(gpu).has_nvlink.value is False:
         return True
     return states.value is not None and not any(
-        one is not False for one in states.value
+        item is not False for item in states.value
     )
 
 
@@ -42,29 +42,29 @@ def seen(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
 
     The library counts from zero: a number below is none.
     """
-    found = {
+    result = {
         link: number
         for link, number in enumerate(leaf.or_else(()))
         if number is not None and number >= 0
     }
     states = gpu.nvlink_is_active.value
     if states is None:
-        return found
+        return result
     up = {link for link, is_up in enumerate(states) if is_up}
-    return {link: number for link, number in found.items() if link in up}
+    return {link: number for link, number in result.items() if link in up}
 
 
 def need_all(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
     """What is known of each link that is up; raises MissingEvidence for one unknown."""
-    found = seen(gpu, leaf)
+    result = seen(gpu, leaf)
     leaf.need()
     states = gpu.nvlink_is_active.need()
     for link, is_up in enumerate(states):
         if is_up is None:
             raise MissingEvidence(gpu.nvlink_is_active.name, f"link {link} not known")
-        if is_up and link not in found:
+        if is_up and link not in result:
             raise MissingEvidence(leaf.name, f"link {link} not known")
-    return found
+    return result
 
 
 def need_type(gpu: Gpu) -> None:
@@ -75,8 +75,8 @@ def need_type(gpu: Gpu) -> None:
 
 def ends(gpu: Gpu) -> dict[int, int]:
     """By link that is up, what it ends at, where that is known."""
-    found = seen(gpu, gpu.nvlink_remote_type)
-    return {link: end for link, end in found.items() if end != UNKNOWN_LINK_END}
+    result = seen(gpu, gpu.nvlink_remote_type)
+    return {link: end for link, end in result.items() if end != UNKNOWN_LINK_END}
 
 
 def ends_at_switch(gpu: Gpu) -> bool:

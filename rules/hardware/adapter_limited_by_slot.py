@@ -37,13 +37,20 @@ def adapter_limited_by_slot(
     log: KernelLog, events: KernelEvents, limit: Reach
 ) -> Verdicts:
     """Judge what drivers have logged of their slots."""
-    bad = [one for one in events.shown if one.event.or_else("") in _BAD]
-    for one in bad:
-        where = one.pci_address.or_else("an adapter that the line does not name")
+    bad = [
+        kernel_event
+        for kernel_event in events.shown
+        if kernel_event.event.or_else("") in _BAD
+    ]
+    for kernel_event in bad:
+        where = kernel_event.pci_address.or_else(
+            "an adapter that the line does not name"
+        )
         yield fail(
-            f"{where}: {_BAD[one.event.need()]}: {one.text.or_else('')}".rstrip(": "),
-            at=one.event,
-            measured=one.count.or_else(1),
+            f"{where}: {_BAD[kernel_event.event.need()]}: "
+            f"{kernel_event.text.or_else('')}".rstrip(": "),
+            at=kernel_event.event,
+            measured=kernel_event.count.or_else(1),
             required=limit.xid_max,
             remedy=f"See lspci -vv -s {where} (LnkCap, LnkSta) and mlxlink; move the "
             "card to a slot that is wired for it, or leave it if the host has no "

@@ -25,16 +25,16 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="HW-083")
 def array_degraded(host: Host) -> Verdicts:
     """Judge the arrays that the kernel names."""
-    found = host.degraded_arrays
-    if found.status == "absent":
+    value = host.degraded_arrays
+    if value.status == "absent":
         return
-    names = [one for one in found.need() if one]
+    names = [text for text in value.need() if text]
     if not names:
-        yield passed(at=found)
+        yield passed(at=value)
         return
     yield fail(
         f"degraded: {', '.join(names)}",
-        at=found,
+        at=value,
         measured=len(names),
         required=0,
         cost="the next drive that fails takes the data along",

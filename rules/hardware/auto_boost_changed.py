@@ -32,11 +32,11 @@ def auto_boost_changed(gpu: Gpu) -> Verdicts:
     if now.need() == default.need():
         yield passed(at=[now, default], measured=_word(is_on=now.need()))
         return
-    found, wanted = _word(is_on=now.need()), _word(is_on=default.need())
+    text, wanted = _word(is_on=now.need()), _word(is_on=default.need())
     yield fail(
-        f"automatic boost is {found}; the default of the board is {wanted}",
+        f"automatic boost is {text}; the default of the board is {wanted}",
         at=[now, default],
-        measured=found,
+        measured=text,
         required=wanted,
         remedy=f"nvidia-smi -i N --auto-boost-default={int(default.need())}",
         action="MONITOR",

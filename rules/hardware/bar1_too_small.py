@@ -37,15 +37,15 @@ def bar1_too_small(gpu: Gpu, profiles: GpuProfiles, limit: Share) -> Verdicts:
     leaf = gpu.bar1_total_bytes
     if leaf.status == "not_supported":
         return
-    found, wanted = leaf.need(), profiles.of(gpu).bar1_total_bytes.need_stated()
-    if found >= wanted * limit.window_share:
-        yield passed(at=leaf, measured=found, required=wanted)
+    number, wanted = leaf.need(), profiles.of(gpu).bar1_total_bytes.need_stated()
+    if number >= wanted * limit.window_share:
+        yield passed(at=leaf, measured=number, required=wanted)
         return
     yield fail(
-        f"the window to GPU memory (BAR1) has {gigabytes(found)}; a GPU of this type "
+        f"the window to GPU memory (BAR1) has {gigabytes(number)}; a GPU of this type "
         f"has {gigabytes(wanted)}",
         at=leaf,
-        measured=found,
+        measured=number,
         required=wanted,
         cost="GPUDirect maps only a part of the memory, and goes through the host",
         remedy="Switch Above 4G Decoding and Resizable BAR on in the firmware, take "

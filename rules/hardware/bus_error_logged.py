@@ -34,19 +34,28 @@ def bus_error_logged(
     log: KernelLog, events: KernelEvents, host: Host, limit: Reach
 ) -> Verdicts:
     """Judge what the kernel has logged of the bus."""
-    bad = [one for one in events.shown if one.event.value == _ERROR]
-    downs = [one for one in events.shown if one.event.value == _DOWN]
+    bad = [
+        kernel_event
+        for kernel_event in events.shown
+        if kernel_event.event.value == _ERROR
+    ]
+    downs = [
+        kernel_event
+        for kernel_event in events.shown
+        if kernel_event.event.value == _DOWN
+    ]
     if downs:
         guest = host.virtualisation
         bad += downs if (guest.value if bad else guest.need()) == "none" else []
-    for one in bad:
-        where = one.pci_address.or_else("a device that the line does not name")
-        grade = ", fatal" if one.is_fatal.value else ""
+    for kernel_event in bad:
+        where = kernel_event.pci_address.or_else("a device that the line does not name")
+        grade = ", fatal" if kernel_event.is_fatal.value else ""
         yield fail(
-            f"{where}: {_BAD[one.event.need()]}{grade}, logged {times(one)}; there "
+            f"{where}: {_BAD[kernel_event.event.need()]}{grade}, logged "
+            f"{times(kernel_event)}; there "
             "should be none",
-            at=one.event,
-            measured=one.count.or_else(1),
+            at=kernel_event.event,
+            measured=kernel_event.count.or_else(1),
             required=limit.xid_max,
             cost="the device falls off the bus under load, and the job ends",
             remedy=f"See dmesg and lspci -vv -s {where}; reseat the card or cable and "

@@ -32,7 +32,7 @@ class Load(Numbers):
 def busy_before_the_job(gpus: Gpus, host: Host, limit: Load) -> Verdicts:
     """Judge the load of an idle node."""
     each = gpus.each()
-    if not each or any(one.compute_processes.need() for one in each):
+    if not each or any(gpu.compute_processes.need() for gpu in each):
         return
     most = limit.share_max * host.processors.need()
     load = host.load_one_minute

@@ -35,15 +35,15 @@ def closed_module_on_blackwell(
     gpus: Gpus, driver: Driver, limit: Generation
 ) -> Verdicts:
     """Judge the flavour of the module by the newest GPU."""
-    found = [_capability(one) for one in gpus.each()]
-    if not found or max(found) < limit.open_from:
+    numbers = [_capability(gpu) for gpu in gpus.each()]
+    if not numbers or max(numbers) < limit.open_from:
         return
     if driver.kernel_module_is_open.need():
         yield passed(at=driver.kernel_module_is_open)
         return
     yield fail(
         f"the proprietary kernel module drives GPUs of compute capability "
-        f"{max(found)}; from {limit.open_from} on it should be the open one",
+        f"{max(numbers)}; from {limit.open_from} on it should be the open one",
         at=driver.kernel_module_is_open,
         measured="proprietary",
         required="open",

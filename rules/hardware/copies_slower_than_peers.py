@@ -98,9 +98,9 @@ def _by_gpu(
 
 
 def _medians(copies: list[Copy], *, of_sources: bool) -> dict[int, float]:
-    found: dict[int, list[float]] = {}
-    for one in copies:
-        gpu = one.source if of_sources or one.target is None else one.target
-        if gpu is not None and one.bytes_per_second is not None:
-            found.setdefault(gpu, []).append(one.bytes_per_second)
-    return {gpu: median(rates) for gpu, rates in sorted(found.items())}
+    result: dict[int, list[float]] = {}
+    for copy_ in copies:
+        gpu = copy_.source if of_sources or copy_.target is None else copy_.target
+        if gpu is not None and copy_.bytes_per_second is not None:
+            result.setdefault(gpu, []).append(copy_.bytes_per_second)
+    return {gpu: median(rates) for gpu, rates in sorted(result.items())}

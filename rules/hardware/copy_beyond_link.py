@@ -47,20 +47,20 @@ def copy_beyond_link(
     if most is None:
         return
     copies = copies_of(test)
-    if not any(one.bytes_per_second for one in copies) and (
+    if not any(copy_.bytes_per_second for copy_ in copies) and (
         missing := unseen(copies, test)
     ):
         raise missing
-    fastest = max(copies, key=lambda one: one.bytes_per_second or 0)
-    found, carried = fastest.gigabytes_per_second, most[0] / GIGA
-    if found <= carried * limit.most_share:
-        yield passed(at=test.bytes_per_second, measured=found, required=carried)
+    fastest = max(copies, key=lambda copy_: copy_.bytes_per_second or 0)
+    value, carried = fastest.gigabytes_per_second, most[0] / GIGA
+    if value <= carried * limit.most_share:
+        yield passed(at=test.bytes_per_second, measured=value, required=carried)
         return
     yield fail(
-        f"{fastest.title} was measured at {found:,.1f} GB/s; {most[1]} carries "
+        f"{fastest.title} was measured at {value:,.1f} GB/s; {most[1]} carries "
         f"{carried:,.1f} GB/s",
         at=test.bytes_per_second,
-        measured=found,
+        measured=value,
         required=carried,
         cost="no verdict on these copies is worth anything",
     )

@@ -40,23 +40,30 @@ def cuda_diagnosis_left_on(
     if gpus.count.is_known and not gpus.each():
         return
     stated = [environment.find(name) for name in wanted.variables]
-    found = [one for one in stated if one is not None and one.value != ""]
-    on = [one for one in found if one.value and integer_seen(one.value) != 0]
-    for one in on:
+    result = [
+        variable for variable in stated if variable is not None and variable.value != ""
+    ]
+    on = [
+        variable
+        for variable in result
+        if variable.value and integer_seen(variable.value) != 0
+    ]
+    for variable in on:
         yield fail(
-            f"{one.name}={one.value} is set; it should not be outside a diagnosis",
-            at=one.place,
-            measured=one.value,
+            f"{variable.name}={variable.value} is set; it should not be outside a "
+            "diagnosis",
+            at=variable.place,
+            measured=variable.value,
             required="not set",
             cost="launches are recorded, or a fault waits for a debugger",
-            remedy=f"Unset {one.name}.",
+            remedy=f"Unset {variable.name}.",
             action="FIX_CONFIG",
         )
     if on:
         return
-    for one in found:
-        if one.value is None:
-            raise MissingEvidence(one.name, "its value is not told")
+    for variable in result:
+        if variable.value is None:
+            raise MissingEvidence(variable.name, "its value is not told")
     for listed in variables.each():
         listed.name.need()
     gpus.each()

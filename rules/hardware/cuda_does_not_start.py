@@ -35,7 +35,9 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="HW-140")
 def cuda_does_not_start(driver: Driver, gpus: Gpus, devices: PciDevices) -> Verdicts:
     """Judge what CUDA's start returned."""
-    if not gpus.shown and not any(is_gpu_function(one) for one in devices.each()):
+    if not gpus.shown and not any(
+        is_gpu_function(pci_device) for pci_device in devices.each()
+    ):
         return
     status = driver.cuda_start_status
     code = status.need()
@@ -45,13 +47,13 @@ def cuda_does_not_start(driver: Driver, gpus: Gpus, devices: PciDevices) -> Verd
     if code == NO_DEVICE and not gpus.shown:
         reason = "neither CUDA nor the driver shows a GPU to this process"
         raise MissingEvidence(status.name, reason)
-    found = start_failure(code)
+    result = start_failure(code)
     yield fail(
-        f"CUDA does not start: cuInit returns {code} ({found.name}): {found.reason}",
+        f"CUDA does not start: cuInit returns {code} ({result.name}): {result.reason}",
         at=status,
         measured=code,
         required=STARTED,
         cost="no program can start on the GPUs",
-        remedy=found.remedy,
-        action=found.action,
+        remedy=result.remedy,
+        action=result.action,
     )

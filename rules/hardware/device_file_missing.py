@@ -34,7 +34,7 @@ def device_file_missing(gpus: Gpus, driver: Driver, host: Host) -> Verdicts:
         return
     files = driver.device_nodes
     present = set(files.need())
-    needed = [_CONTROL, *(f"nvidia{one.minor_number.need()}" for one in gpus.each())]
+    needed = [_CONTROL, *(f"nvidia{gpu.minor_number.need()}" for gpu in gpus.each())]
     if host.container.need() != "none":
         needed.append(_UNIFIED_MEMORY)
     missing = [f"/dev/{name}" for name in needed if name not in present]

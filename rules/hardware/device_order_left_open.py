@@ -46,12 +46,12 @@ def device_order_left_open(
     if stated is not None and stated.value == _BY_ADDRESS:
         yield passed(at=stated.place)
         return
-    found = "not set" if stated is None else str(stated.value)
+    text = "not set" if stated is None else str(stated.value)
     yield fail(
-        f"{_VARIABLE} is {found} on a node with {len(models)} models of GPU; it should "
+        f"{_VARIABLE} is {text} on a node with {len(models)} models of GPU; it should "
         f"be {_BY_ADDRESS}",
         at=each[0].name if stated is None else stated.place,
-        measured=found,
+        measured=text,
         required=_BY_ADDRESS,
         action="FIX_CONFIG",
     )

@@ -34,8 +34,8 @@ def driver_library_missing(driver: Driver, limit: Needed) -> Verdicts:
     if driver.kernel_module_version.status == "absent":
         return
     driver.kernel_module_version.need()
-    found = driver.libraries.need()
-    missing = [one for one in limit.libraries if one not in found]
+    texts = driver.libraries.need()
+    missing = [library for library in limit.libraries if library not in texts]
     if not missing:
         yield passed(at=driver.libraries)
         return

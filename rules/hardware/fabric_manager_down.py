@@ -44,17 +44,17 @@ def fabric_manager_down(
     """Judge the daemon where this machine has switches to train."""
     running = driver.fabric_manager_is_running
     each = gpus.each()
-    forms = {profiles.of(one).form_factor.value for one in each}
+    forms = {profiles.of(gpu).form_factor.value for gpu in each}
     if not each or _BOARD not in forms | {None}:
         return
     has_switch = _has_switch(devices)
-    is_board = has_switch or any(ends_at_switch(one) for one in each)
+    is_board = has_switch or any(ends_at_switch(gpu) for gpu in each)
     if not is_board:
-        for one in each:
-            if not has_no_links(one, profiles) and not ends(one):
-                one.nvlink_is_active.need()
-                one.nvlink_remote_type.need()
-                raise MissingEvidence(one.nvlink_remote_type.name, "no end is known")
+        for gpu in each:
+            if not has_no_links(gpu, profiles) and not ends(gpu):
+                gpu.nvlink_is_active.need()
+                gpu.nvlink_remote_type.need()
+                raise MissingEvidence(gpu.nvlink_remote_type.name, "no end is known")
         return
     if running.value:
         yield passed(at=running, measured="running", required="running")
@@ -78,7 +78,7 @@ def fabric_manager_down(
 def _has_switch(devices: PciDevices) -> bool:
     """Whether a switch is a device of this machine, as those before NVLink 5 are."""
     return any(
-        one.vendor.value == NVIDIA_VENDOR
-        and one.pci_class.or_else("").startswith(NVSWITCH_CLASS)
-        for one in devices.shown
+        pci_device.vendor.value == NVIDIA_VENDOR
+        and pci_device.pci_class.or_else("").startswith(NVSWITCH_CLASS)
+        for pci_device in devices.shown
     )

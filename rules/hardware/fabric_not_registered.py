@@ -62,13 +62,13 @@ def fabric_not_registered(
     if code != FABRIC_DONE:
         raise MissingEvidence(state.name, f"state {code} is not known")
     if gpu.fabric_status.need():
-        told = f"completed with error {gpu.fabric_status.value}"
-        yield _failed(gpu, told, of_rack=may_be_of_rack)
+        text = f"completed with error {gpu.fabric_status.value}"
+        yield _failed(gpu, text, of_rack=may_be_of_rack)
         return
     yield passed(at=[state, gpu.fabric_status], measured="completed")
 
 
-def _failed(gpu: Gpu, told: str, *, of_rack: bool) -> Verdict:
+def _failed(gpu: Gpu, text: str, *, of_rack: bool) -> Verdict:
     remedy = (
         "Look at the fabric's controller of the rack and at its partition; then drain "
         "the tray and reset its GPUs: nvidia-smi --gpu-reset."
@@ -78,9 +78,9 @@ def _failed(gpu: Gpu, told: str, *, of_rack: bool) -> Verdict:
         "GPUs: nvidia-smi --gpu-reset."
     )
     return fail(
-        f"registration with the fabric: {told}; required: completed, with success",
+        f"registration with the fabric: {text}; required: completed, with success",
         at=[gpu.fabric_state, gpu.fabric_status],
-        measured=told,
+        measured=text,
         required="completed",
         cost="CUDA does not start (error 802), or finds no NVLink",
         remedy=remedy,

@@ -33,14 +33,14 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="HW-113")
 def fabric_split(gpus: Gpus, instance: InstanceProfile) -> Verdicts:
     """Compare cluster and clique of the GPUs that have registered."""
-    registered = [one for one in gpus.shown if _may_be_registered(one)]
+    registered = [gpu for gpu in gpus.shown if _may_be_registered(gpu)]
     at = [
-        leaf for one in registered for leaf in (one.fabric_cluster, one.fabric_clique)
+        leaf for gpu in registered for leaf in (gpu.fabric_cluster, gpu.fabric_clique)
     ]
     known = [
-        (one.fabric_cluster.need(), one.fabric_clique.need())
-        for one in registered
-        if one.fabric_cluster.is_known and one.fabric_clique.is_known
+        (gpu.fabric_cluster.need(), gpu.fabric_clique.need())
+        for gpu in registered
+        if gpu.fabric_cluster.is_known and gpu.fabric_clique.is_known
     ]
     cliques = sorted({clique for _, clique in known})
     clusters = {cluster for cluster, _ in known}
@@ -58,11 +58,11 @@ def fabric_split(gpus: Gpus, instance: InstanceProfile) -> Verdicts:
             action="FIX_CONFIG",
         )
         return
-    for one in gpus.each():
-        if _may_be_registered(one):
-            one.fabric_state.need()
-            one.fabric_cluster.need()
-            one.fabric_clique.need()
+    for gpu in gpus.each():
+        if _may_be_registered(gpu):
+            gpu.fabric_state.need()
+            gpu.fabric_cluster.need()
+            gpu.fabric_clique.need()
     if not known:
         return
     if not is_one_node_fabric(known[0][0]):

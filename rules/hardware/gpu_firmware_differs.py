@@ -27,16 +27,16 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def gpu_firmware_differs(gpus: Gpus, driver: Driver) -> Verdicts:
     """Compare the firmware of the GPUs of each name, and GSP with the driver."""
     kinds: dict[str, list[Gpu]] = {}
-    for one in gpus.each():
-        kinds.setdefault(one.name.need(), []).append(one)
+    for gpu in gpus.each():
+        kinds.setdefault(gpu.name.need(), []).append(gpu)
     for name, group in kinds.items():
         yield from _vbios(name, group)
-    for one in gpus.each():
-        gsp = one.gsp_firmware_version
+    for gpu in gpus.each():
+        gsp = gpu.gsp_firmware_version
         if gsp.status == "not_supported" or gsp.need() == driver.version.need():
             continue
         yield fail(
-            f"{one.title} runs GSP firmware {gsp.value} under driver "
+            f"{gpu.title} runs GSP firmware {gsp.value} under driver "
             f"{driver.version.value}; both should be of one release",
             at=[gsp, driver.version],
             measured=gsp.value,
@@ -48,21 +48,21 @@ def gpu_firmware_differs(gpus: Gpus, driver: Driver) -> Verdicts:
 
 def _vbios(name: str, group: list[Gpu]) -> Verdicts:
     versions: dict[str, list[Gpu]] = {}
-    for one in group:
-        versions.setdefault(one.vbios_version.need(), []).append(one)
+    for gpu in group:
+        versions.setdefault(gpu.vbios_version.need(), []).append(gpu)
     common, *others = sorted(versions, key=lambda version: -len(versions[version]))
-    odd = [one for version in others for one in versions[version]]
+    odd = [gpu for version in others for gpu in versions[version]]
     if not odd:
-        yield passed(at=[one.vbios_version for one in group], measured=common)
+        yield passed(at=[gpu.vbios_version for gpu in group], measured=common)
         return
-    listed = ", ".join(f"{one.title} {one.vbios_version.value}" for one in odd)
+    listed = ", ".join(f"{gpu.title} {gpu.vbios_version.value}" for gpu in odd)
     yield fail(
         f"{len(versions[common])} of {len(group)} GPUs ({name}) have VBIOS {common}, "
         f"{listed}; all should have one",
-        at=[one.vbios_version for one in odd],
+        at=[gpu.vbios_version for gpu in odd],
         measured=len(versions),
         required=1,
-        remedy=f"Bring {', '.join(one.title for one in odd)} to {common} with the "
+        remedy=f"Bring {', '.join(gpu.title for gpu in odd)} to {common} with the "
         "firmware bundle of the system's vendor.",
         action="SUPPORT",
     )

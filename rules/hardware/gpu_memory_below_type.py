@@ -37,19 +37,19 @@ def gpu_memory_below_type(
 ) -> Verdicts:
     """Judge the total that the driver shows."""
     leaf, usual = gpu.memory_total_bytes, profiles.of(gpu).memory_total_bytes
-    found, wanted = leaf.need(), usual.need()
+    number, wanted = leaf.need(), usual.need()
     if gpu.pci_device_id.status != "not_supported":
         gpu.pci_device_id.need()  # it may speak against the name
-    if found >= wanted * limit.memory_share:
-        yield passed(at=leaf, measured=found, required=wanted)
+    if number >= wanted * limit.memory_share:
+        yield passed(at=leaf, measured=number, required=wanted)
         return
-    if any(_is_larger(one, gpu) for one in gpus.shown):
+    if any(_is_larger(item, gpu) for item in gpus.shown):
         return  # gpus_differ tells of it
     usual.need_stated()
     yield fail(
-        f"{gigabytes(found)} of memory; a GPU of this type shows {gigabytes(wanted)}",
+        f"{gigabytes(number)} of memory; a GPU of this type shows {gigabytes(wanted)}",
         at=leaf,
-        measured=found,
+        measured=number,
         required=wanted,
         cost="what fits on the other GPUs runs out of memory on this one",
         remedy="See nvidia-smi -i N -q -d MEMORY,ECC,ROW_REMAPPER; nvidia-smi -i N "
@@ -58,9 +58,10 @@ def gpu_memory_below_type(
     )
 
 
-def _is_larger(one: Gpu, gpu: Gpu) -> bool:
+def _is_larger(item: Gpu, gpu: Gpu) -> bool:
     """Whether a GPU of the same name shows more memory."""
     total = gpu.memory_total_bytes.need()
     return (
-        one.name.value == gpu.name.need() and one.memory_total_bytes.or_else(0) > total
+        item.name.value == gpu.name.need()
+        and item.memory_total_bytes.or_else(0) > total
     )

@@ -33,19 +33,21 @@ def gpu_missing(gpus: Gpus, bus: PciDevices, host: Host) -> Verdicts:
     """Judge the GPUs of the driver against the functions on the bus."""
     if host.container.need() != "none":
         return
-    on_bus = [one for one in bus.each() if is_gpu(one)]
+    on_bus = [pci_device for pci_device in bus.each() if is_gpu(pci_device)]
     listed = len(gpus.each())
     if listed >= len(on_bus):
         if on_bus:
             yield passed(at=[gpus.count, bus.count], measured=listed, required=listed)
         return
-    known = {one.pci_address.value for one in gpus.each()}
-    missing = [one for one in on_bus if one.address.value not in known]
-    where = ", ".join(str(one.address.value) for one in missing)
+    known = {gpu.pci_address.value for gpu in gpus.each()}
+    missing = [
+        pci_device for pci_device in on_bus if pci_device.address.value not in known
+    ]
+    where = ", ".join(str(pci_device.address.value) for pci_device in missing)
     yield fail(
         f"the driver lists {listed} of {len(on_bus)} GPUs on the PCIe bus; missing is "
         f"{where}",
-        at=[gpus.count, *(one.address for one in missing)],
+        at=[gpus.count, *(pci_device.address for pci_device in missing)],
         measured=listed,
         required=len(on_bus),
         cost="a job that counts on all GPUs does not start",

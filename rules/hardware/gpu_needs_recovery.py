@@ -33,7 +33,7 @@ _WHAT_TO_DO = {
 @rule(clause="HW-020")
 def gpu_needs_recovery(gpu: Gpu) -> Verdicts:
     """Judge by the answers of the driver and by what it asks for."""
-    lost, reset, asked = gpu.is_lost, gpu.needs_reset, gpu.recovery_action
+    lost, reset, value = gpu.is_lost, gpu.needs_reset, gpu.recovery_action
     if lost.value:
         yield fail(
             "the driver has lost the GPU: calls return 15; each must be answered",
@@ -43,14 +43,14 @@ def gpu_needs_recovery(gpu: Gpu) -> Verdicts:
             action="REBOOT",
         )
         return
-    if asked.or_else(NO_RECOVERY) != NO_RECOVERY:
+    if value.or_else(NO_RECOVERY) != NO_RECOVERY:
         words, action = RECOVERY_ACTIONS.get(
-            asked.need(), (f"recovery {asked.value}, which is not known here", "REBOOT")
+            value.need(), (f"recovery {value.value}, which is not known here", "REBOOT")
         )
         yield fail(
             f"the driver asks for {words}; it must ask for nothing",
-            at=asked,
-            measured=asked.value,
+            at=value,
+            measured=value.value,
             required=NO_RECOVERY,
             remedy=_WHAT_TO_DO[action],
             action=action,
@@ -65,8 +65,8 @@ def gpu_needs_recovery(gpu: Gpu) -> Verdicts:
         )
         return
     at = [lost, reset]
-    if asked.status != "not_supported":
-        at.append(asked)  # type: ignore[arg-type]
+    if value.status != "not_supported":
+        at.append(value)  # type: ignore[arg-type]
     for leaf in at:
         leaf.need()
     yield passed(at=at)

@@ -57,9 +57,12 @@ def gpus_apart(gpu: Gpu, profiles: GpuProfiles, gpus: Gpus, driver: Driver) -> V
         )
         return
     statuses = [leaf.need() for leaf in at]
-    if all(len(one) == others + 1 and not any(map(_is_odd, one)) for one in statuses):
+    if all(
+        len(status) == others + 1 and not any(map(_is_odd, status))
+        for status in statuses
+    ):
         yield passed(at=at, measured=others, required=others)
-    elif any(None in one or len(one) != others + 1 for one in statuses):
+    elif any(None in status or len(status) != others + 1 for status in statuses):
         raise MissingEvidence(at[0].name, "not known of all GPUs")
     elif not ends(gpu):
         raise MissingEvidence(gpu.nvlink_remote_type.name, "no end is known")

@@ -38,7 +38,7 @@ def gpus_differ(gpu: Gpu, gpus: Gpus, limit: Distinct) -> Verdicts:
         return
     name, size = gpu.name, gpu.memory_total_bytes
     own = name.need()
-    names = Counter(one.name.value for one in each if one.name.is_known)
+    names = Counter(gpu.name.value for gpu in each if gpu.name.is_known)
     (usual, _), *_ = names.most_common()
     if len(names) > limit.max_distinct and own != usual:
         yield fail(
@@ -51,9 +51,9 @@ def gpus_differ(gpu: Gpu, gpus: Gpus, limit: Distinct) -> Verdicts:
         )
         return
     sizes = Counter(
-        one.memory_total_bytes.value
-        for one in each
-        if one.name.value == own and one.memory_total_bytes.value is not None
+        gpu.memory_total_bytes.value
+        for gpu in each
+        if gpu.name.value == own and gpu.memory_total_bytes.value is not None
     )
     total = size.need()
     if len(sizes) > limit.max_distinct and total < max(sizes):

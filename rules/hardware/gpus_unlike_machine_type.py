@@ -40,7 +40,7 @@ def gpus_unlike_machine_type(
 ) -> Verdicts:
     """Judge number and model against those of the type."""
     model = machine.gpu.need()
-    others = [one for one in gpus.each() if profiles.of(one).id not in {"", model}]
+    others = [gpu for gpu in gpus.each() if profiles.of(gpu).id not in {"", model}]
     if others:
         yield _other_model(others, model, machine)
         return
@@ -48,7 +48,7 @@ def gpus_unlike_machine_type(
     if listed < wanted and host.container.need() != "none":
         reason = "a container may be given a part of the GPUs"
         raise MissingEvidence(gpus.count.name, reason)
-    if listed < wanted <= sum(is_gpu(one) for one in bus.shown):
+    if listed < wanted <= sum(is_gpu(pci_device) for pci_device in bus.shown):
         return  # gpu_missing names the one that the driver does not list
     if listed != wanted:
         is_less = listed < machine.gpus.need_stated()
@@ -65,20 +65,20 @@ def gpus_unlike_machine_type(
             action="ISOLATE" if is_less else "FIX_CONFIG",
         )
         return
-    for one in gpus.each():
-        if not profiles.of(one).id:
+    for gpu in gpus.each():
+        if not profiles.of(gpu).id:
             reason = "the GPU is not in the hardware catalogue"
-            raise MissingEvidence(one.name.name, reason)
+            raise MissingEvidence(gpu.name.name, reason)
     if wanted:
-        at = [gpus.count, *(one.name for one in gpus.each())]
+        at = [gpus.count, *(gpu.name for gpu in gpus.each())]
         yield passed(at=at, measured=listed, required=wanted)
 
 
 def _other_model(others: list[Gpu], model: str, machine: InstanceProfile) -> Verdict:
-    names = ", ".join(sorted({str(one.name.value) for one in others}))
+    names = ", ".join(sorted({str(other.name.value) for other in others}))
     return fail(
         f"{len(others)} GPUs are {names}; {machine.id} has {model}",
-        at=[one.name for one in others],
+        at=[other.name for other in others],
         measured=names,
         required=model,
         cost="batch sizes and memory are planned for another GPU",

@@ -36,27 +36,36 @@ def hardware_error_logged(
     events: KernelEvents, log: KernelLog, limit: Errors
 ) -> Verdicts:
     """Judge each line of these kinds."""
-    found = [one for one in events.each() if one.event.need() in limit.events]
-    for one in found:
-        if limit.survived in one.text.or_else("") and not one.is_fatal.value:
+    kernel_events = [
+        kernel_event
+        for kernel_event in events.each()
+        if kernel_event.event.need() in limit.events
+    ]
+    for kernel_event in kernel_events:
+        if (
+            limit.survived in kernel_event.text.or_else("")
+            and not kernel_event.is_fatal.value
+        ):
             yield unknown(
-                f"{one.count.or_else(1)} times in the kernel log: {one.text.value}: "
+                f"{kernel_event.count.or_else(1)} times in the kernel log: "
+                f"{kernel_event.text.value}: "
                 "the lines after it name the part",
                 missing=["the record of the error (dmesg)"],
-                at=one.event,
+                at=kernel_event.event,
             )
             continue
         yield fail(
-            f"{one.count.or_else(1)} times in the kernel log: "
-            f"{one.event.need().replace('_', ' ')}: {one.text.or_else('')}",
-            at=one.event,
-            measured=one.count.value,
+            f"{kernel_event.count.or_else(1)} times in the kernel log: "
+            f"{kernel_event.event.need().replace('_', ' ')}: "
+            f"{kernel_event.text.or_else('')}",
+            at=kernel_event.event,
+            measured=kernel_event.count.value,
             required=0,
             cost="the next one ends the job, or the node",
             remedy="Read the event log of the board (ipmitool sel elist); replace the "
             "memory module or processor that it names.",
             action="ISOLATE",
         )
-    if not found:
+    if not kernel_events:
         log.lines.need()
         yield passed(at=log.lines, measured=0, required=0)

@@ -67,18 +67,18 @@ def host_copy_slow(
         return
     floor = need_number(limit.host_copy, "HW-005.host_copy", cluster)
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
-    measured = [one for one in copies if one.bytes_per_second is not None]
-    slow = [one for one in measured if one.gigabytes_per_second < floor]
+    measured = [copy_ for copy_ in copies if copy_.bytes_per_second is not None]
+    slow = [copy for copy in measured if copy.gigabytes_per_second < floor]
     if slow and is_small(test, limit.copy_min):
         raise MissingEvidence(test.size_bytes.name, "too few bytes to judge a link by")
     if slow and (why := _slot(profile, gpus, instance)):
         raise MissingEvidence(instance.pcie_generation_maximum.name, why)
-    for one in slow:
+    for copy in slow:
         yield fail(
-            f"{one.title} copies {one.gigabytes_per_second:.1f} GB/s "
+            f"{copy.title} copies {copy.gigabytes_per_second:.1f} GB/s "
             f"{WAYS[direction]}; required {floor:g} GB/s for this type",
             at=test.bytes_per_second,
-            measured=one.gigabytes_per_second,
+            measured=copy.gigabytes_per_second,
             required=floor,
             cost="checkpoints and input wait for this link",
             action="ISOLATE",
@@ -92,9 +92,13 @@ def host_copy_slow(
 def _slot(profile: GpuProfile, gpus: Gpus, instance: InstanceProfile) -> str:
     """Why the link of this machine cannot reach the floor of the type."""
     own = profile.pcie_generation_maximum.value
-    told = [instance.pcie_generation_maximum.value]
-    told += [one.pcie_generation_maximum.value for one in gpus.shown]
-    lesser = [one for one in told if one is not None and own is not None and one < own]
+    numbers = [instance.pcie_generation_maximum.value]
+    numbers += [gpu.pcie_generation_maximum.value for gpu in gpus.shown]
+    lesser = [
+        number
+        for number in numbers
+        if number is not None and own is not None and number < own
+    ]
     if not lesser:
         return ""
     return f"they are of generation {min(lesser)}, the floor is one of generation {own}"

@@ -30,17 +30,17 @@ class Errors(Numbers):
 @rule(clause="HW-075")
 def host_memory_faulty(host: Host, limit: Errors) -> Verdicts:
     """Judge the counters of the memory controllers."""
-    found = host.memory_errors_uncorrected
-    if found.status == "absent":
+    value = host.memory_errors_uncorrected
+    if value.status == "absent":
         return
-    if found.need() <= limit.errors_max:
-        yield passed(at=found, measured=found.value, required=limit.errors_max)
+    if value.need() <= limit.errors_max:
+        yield passed(at=value, measured=value.value, required=limit.errors_max)
         return
     yield fail(
-        f"{found.value:,} uncorrectable errors of host memory since the start; at most "
+        f"{value.value:,} uncorrectable errors of host memory since the start; at most "
         f"{limit.errors_max} may be",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=limit.errors_max,
         cost="processes end, or data are wrong without a sign of it",
         remedy="Find the module with edac-util -v or in the log of the BMC; drain the "

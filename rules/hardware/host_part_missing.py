@@ -41,35 +41,39 @@ class OfType(Numbers):
 @rule(clause="HW-081")
 def host_part_missing(host: Host, devices: PciDevices, wanted: OfType) -> Verdicts:
     """Judge each part of which the edition has a number."""
-    for found, number, what in (
+    for value, number, what in (
         (host.sockets, wanted.sockets, "sockets"),
         (host.cores, wanted.cores, "cores"),
     ):
         if number is not None:
-            has = f"{found.need()} {what}"
-            yield _judged(found, has, found.need(), number, f"{number} {what}")
+            has = f"{value.need()} {what}"
+            yield _judged(value, has, value.need(), number, f"{number} {what}")
     if wanted.memory_bytes is not None:
-        found, least = (
+        value, least = (
             host.memory_total_bytes,
             wanted.memory_bytes * wanted.memory_share,
         )
-        has = f"{gigabytes(found.need())} of memory"
-        yield _judged(found, has, found.need(), least, f"at least {gigabytes(least)}")
+        has = f"{gigabytes(value.need())} of memory"
+        yield _judged(value, has, value.need(), least, f"at least {gigabytes(least)}")
     if wanted.drives is not None:
-        drives = [one for one in devices.each() if one.pci_class.value == _NVME_CLASS]
+        drives = [
+            pci_device
+            for pci_device in devices.each()
+            if pci_device.pci_class.value == _NVME_CLASS
+        ]
         has, text = f"{len(drives)} NVMe drives", f"{wanted.drives}"
         yield _judged(devices.count, has, len(drives), wanted.drives, text)
 
 
 def _judged(
-    leaf: Value[int], has: str, found: float, least: float, text: str
+    leaf: Value[int], has: str, value: float, least: float, text: str
 ) -> Verdict:
-    if found >= least:
-        return passed(at=leaf, measured=found, required=least)
+    if value >= least:
+        return passed(at=leaf, measured=value, required=least)
     return fail(
         f"{has} found; this type of machine has {text}",
         at=leaf,
-        measured=found,
+        measured=value,
         required=least,
         cost="the node is slower than the others, or runs out of memory",
         remedy="Look at dmesg, the log of the BMC and the kernel command line; drain "

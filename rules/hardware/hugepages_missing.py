@@ -32,18 +32,18 @@ class Pages(Numbers):
 @rule(clause="HW-084")
 def hugepages_missing(host: Host, devices: RdmaDevices, limit: Pages) -> Verdicts:
     """Judge the reserved pages of an Arm machine with EFA."""
-    if not any(one.driver.need() == "efa" for one in devices.each()):
+    if not any(rdma_device.driver.need() == "efa" for rdma_device in devices.each()):
         return
     if host.architecture.need() != "aarch64":
         return
-    found = host.hugepages
-    if found.need() >= limit.pages_min:
-        yield passed(at=found, measured=found.value, required=limit.pages_min)
+    value = host.hugepages
+    if value.need() >= limit.pages_min:
+        yield passed(at=value, measured=value.value, required=limit.pages_min)
         return
     yield fail(
-        f"{found.value} large pages are reserved; at least {limit.pages_min} should be",
-        at=found,
-        measured=found.value,
+        f"{value.value} large pages are reserved; at least {limit.pages_min} should be",
+        at=value,
+        measured=value.value,
         required=limit.pages_min,
         cost="buffers of EFA lie in small pages",
         remedy="sysctl -w vm.nr_hugepages=5128, in /etc/sysctl.d for good; in "

@@ -35,11 +35,14 @@ class Channels(Numbers):
 @rule(clause="HW-117")
 def imex_down(driver: Driver, gpus: Gpus, host: Host, limit: Channels) -> Verdicts:
     """Judge daemon and channels on nodes that are part of a larger fabric."""
-    clusters = [one.fabric_cluster for one in gpus.shown]
-    if all(one.value is None or is_one_node_fabric(one.value) for one in clusters):
-        for one in gpus.each():
-            if one.fabric_cluster.status != "not_supported":
-                one.fabric_cluster.need()
+    clusters = [gpu.fabric_cluster for gpu in gpus.shown]
+    if all(
+        cluster.value is None or is_one_node_fabric(cluster.value)
+        for cluster in clusters
+    ):
+        for gpu in gpus.each():
+            if gpu.fabric_cluster.status != "not_supported":
+                gpu.fabric_cluster.need()
         return
     running, channels = driver.imex_is_running, driver.imex_channels
     lacking: list[str] = []
@@ -54,18 +57,18 @@ def imex_down(driver: Driver, gpus: Gpus, host: Host, limit: Channels) -> Verdic
             required=limit.channels_min,
         )
         return
-    told = f"{' and '.join(lacking)}, and the GPUs are part of a rack"
+    text = f"{' and '.join(lacking)}, and the GPUs are part of a rack"
     schedulers = (host.slurm_daemon_is_running, host.kubelet_is_running)
-    if not all(one.value is False for one in schedulers):
+    if not all(scheduler.value is False for scheduler in schedulers):
         yield unknown(
-            f"{told}; Slurm or Kubernetes may start IMEX with each job: look from "
+            f"{text}; Slurm or Kubernetes may start IMEX with each job: look from "
             "within one",
             missing=[running.name, channels.name],
             at=[running, channels],
         )
         return
     yield fail(
-        f"{told}; required: the daemon, and at least {limit.channels_min} channel",
+        f"{text}; required: the daemon, and at least {limit.channels_min} channel",
         at=[running, channels],
         measured=", ".join(lacking),
         required=limit.channels_min,

@@ -37,13 +37,18 @@ def kernel_in_trouble(
     events: KernelEvents, log: KernelLog, host: Host, limit: Troubles
 ) -> Verdicts:
     """Judge the log, then the processes."""
-    found = [one for one in events.each() if one.event.need() in limit.events]
-    for one in found:
+    kernel_events = [
+        kernel_event
+        for kernel_event in events.each()
+        if kernel_event.event.need() in limit.events
+    ]
+    for kernel_event in kernel_events:
         yield fail(
-            f"{one.count.or_else(1)} times in the kernel log: "
-            f"{one.event.need().replace('_', ' ')}: {one.text.or_else('')}",
-            at=one.event,
-            measured=one.count.value,
+            f"{kernel_event.count.or_else(1)} times in the kernel log: "
+            f"{kernel_event.event.need().replace('_', ' ')}: "
+            f"{kernel_event.text.or_else('')}",
+            at=kernel_event.event,
+            measured=kernel_event.count.value,
             required=0,
             cost="jobs hang on this node and cannot be ended",
             remedy=_REMEDY,
@@ -61,6 +66,6 @@ def kernel_in_trouble(
             remedy=_REMEDY,
             action="REBOOT",
         )
-    elif not found:
+    elif not kernel_events:
         log.lines.need()
         yield passed(at=[log.lines, stuck], measured=0)

@@ -60,7 +60,7 @@ def kernel_setting_slows(host: Host, wanted: Settings) -> Verdicts:
     governors = host.governors
     if governors.status == "absent" or host.virtualisation.need() != "none":
         return
-    others = sorted({one for one in governors.need() if one} - {wanted.governor})
+    others = sorted({text for text in governors.need() if text} - {wanted.governor})
     if not others:
         yield passed(at=governors, measured=wanted.governor)
         return
@@ -72,9 +72,9 @@ def kernel_setting_slows(host: Host, wanted: Settings) -> Verdicts:
     )
 
 
-def _fail(leaf: Value[object], found: str, required: str, remedy: str) -> Verdict:
+def _fail(leaf: Value[object], text: str, required: str, remedy: str) -> Verdict:
     return fail(
-        f"{found}; wanted: {required}",
+        f"{text}; wanted: {required}",
         at=leaf,
         required=required,
         cost="the rank that is late makes every other one wait",

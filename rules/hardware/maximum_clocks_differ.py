@@ -35,27 +35,27 @@ class Clocks(Numbers):
 def maximum_clocks_differ(gpu: Gpu, gpus: Gpus, limit: Clocks) -> Verdicts:
     """Judge a GPU against those of its model."""
     model = gpu.name.need()
-    peers = [one for one in gpus.each() if one.name.value == model]
+    peers = [gpu for gpu in gpus.each() if gpu.name.value == model]
     if len(peers) <= 1:
         return
-    found = []
+    numbers = []
     for clock, what, all_clocks in (
         (
             gpu.sm_clock_maximum_mhz,
             "SM clock",
-            [one.sm_clock_maximum_mhz for one in peers],
+            [peer.sm_clock_maximum_mhz for peer in peers],
         ),
         (
             gpu.memory_clock_maximum_mhz,
             "memory clock",
-            [one.memory_clock_maximum_mhz for one in peers],
+            [peer.memory_clock_maximum_mhz for peer in peers],
         ),
     ):
         mine = clock.need()
-        known = Counter(one.value for one in all_clocks if one.value is not None)
+        known = Counter(clock.value for clock in all_clocks if clock.value is not None)
         usual, _ = known.most_common(1)[0]
         if len(known) > limit.max_distinct and mine < max(known):
-            found.append(clock)
+            numbers.append(clock)
             yield fail(
                 f"the highest {what} is {mine:,} MHz; peers of the node reach "
                 f"{max(known):,} MHz, {usual:,} MHz is usual",
@@ -64,5 +64,5 @@ def maximum_clocks_differ(gpu: Gpu, gpus: Gpus, limit: Clocks) -> Verdicts:
                 required=max(known),
                 action="FIX_CONFIG",
             )
-    if not found:
+    if not numbers:
         yield passed(at=[gpu.sm_clock_maximum_mhz, gpu.memory_clock_maximum_mhz])

@@ -40,9 +40,9 @@ def memory_faults_in_history(gpu: Gpu, limit: Faults) -> Verdicts:
     )
     seen = [(leaf, what) for leaf, what in counts if leaf.or_else(0) > limit.faults_max]
     if seen:
-        told = ", ".join(f"{leaf.value:,} {what}" for leaf, what in seen)
+        text = ", ".join(f"{leaf.value:,} {what}" for leaf, what in seen)
         yield fail(
-            f"over its life the board has counted {told}",
+            f"over its life the board has counted {text}",
             at=[leaf for leaf, _ in seen],
             measured=seen[0][0].value,
             required=limit.faults_max,

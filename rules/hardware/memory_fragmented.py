@@ -32,15 +32,15 @@ class Blocks(Numbers):
 @rule(clause="HW-074")
 def memory_fragmented(host: Host, limit: Blocks) -> Verdicts:
     """Count the large free blocks of all zones."""
-    found = host.free_large_blocks
-    count = sum(one for one in found.need() if one is not None)
+    value = host.free_large_blocks
+    count = sum(number for number in value.need() if number is not None)
     if count >= limit.blocks_min:
-        yield passed(at=found, measured=count, required=limit.blocks_min)
+        yield passed(at=value, measured=count, required=limit.blocks_min)
         return
     yield fail(
         f"{count} large blocks of host memory are free; at least {limit.blocks_min} "
         "should be",
-        at=found,
+        at=value,
         measured=count,
         required=limit.blocks_min,
         cost="large buffers are registered slowly, or not at all",

@@ -59,14 +59,16 @@ def memory_slower_than_type(
     peak = profile.memory_gigabytes_per_second.need()
     least = share * peak
     moved = [
-        (one, 2 * one.gigabytes_per_second) for one in copies if one.bytes_per_second
+        (copy_, 2 * copy_.gigabytes_per_second)
+        for copy_ in copies
+        if copy_.bytes_per_second
     ]
-    slow = [(one, rate) for one, rate in moved if rate < least]
+    slow = [(copy, rate) for copy, rate in moved if rate < least]
     if slow:
         profile.memory_gigabytes_per_second.need_stated()
-    for one, rate in slow:
+    for copy, rate in slow:
         yield fail(
-            f"{one.title} copies {one.gigabytes_per_second:,.0f} GB/s within its "
+            f"{copy.title} copies {copy.gigabytes_per_second:,.0f} GB/s within its "
             f"memory, which moves {rate:,.0f} GB/s, {rate / peak:.0%} of {peak:,.0f} "
             f"GB/s; required {share:.0%}, {least:,.0f} GB/s",
             at=test.bytes_per_second,

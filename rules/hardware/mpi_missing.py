@@ -42,11 +42,13 @@ def mpi_missing(recovery: Recovery, driver: Driver) -> Verdicts:
     if has_own.need():
         reason = "the job runs in an image or loads modules; these are the node's"
         raise MissingEvidence(libraries.name, reason)
-    found = [one for one in libraries.or_else(()) if one and one.startswith(_LIBRARY)]
-    found += [one for one in programs.or_else(()) if one]
-    if found:
-        at = [one for one in (libraries, programs) if one.is_known]
-        yield passed(at=[*at, launcher], measured=", ".join(found))
+    texts = [
+        text for text in libraries.or_else(()) if text and text.startswith(_LIBRARY)
+    ]
+    texts += [text for text in programs.or_else(()) if text]
+    if texts:
+        at = [value for value in (libraries, programs) if value.is_known]
+        yield passed(at=[*at, launcher], measured=", ".join(texts))
         return
     libraries.need()
     programs.need()

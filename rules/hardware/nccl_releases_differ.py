@@ -25,17 +25,17 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="HW-134")
 def nccl_releases_differ(driver: Driver) -> Verdicts:
     """Count the releases that were found."""
-    found = driver.nccl_versions
-    releases = sorted({one for one in found.need() if one})
+    value = driver.nccl_versions
+    releases = sorted({text for text in value.need() if text})
     if not releases:
         return
     if len(releases) == 1:
-        yield passed(at=found, measured=releases[0])
+        yield passed(at=value, measured=releases[0])
         return
     yield fail(
         f"{len(releases)} releases of NCCL: {', '.join(releases)}; which is loaded, "
         "each program decides",
-        at=found,
+        at=value,
         measured=len(releases),
         required=1,
         remedy="See which one the job loads (NCCL_DEBUG=VERSION), and remove the "

@@ -25,7 +25,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="HW-063")
 def nouveau_loaded(devices: PciDevices, driver: Driver) -> Verdicts:
     """Judge the loaded modules."""
-    if not any(is_gpu_function(one) for one in devices.each()):
+    if not any(is_gpu_function(pci_device) for pci_device in devices.each()):
         return
     if "nouveau" not in driver.modules.need():
         yield passed(at=driver.modules)

@@ -31,17 +31,17 @@ class Balancing(Numbers):
 @rule(clause="HW-073")
 def numa_balancing_on(host: Host, wanted: Balancing) -> Verdicts:
     """Judge the setting where pages could move at all."""
-    found = host.numa_balancing
-    if found.status == "absent" or host.numa_nodes.need() <= 1:
+    value = host.numa_balancing
+    if value.status == "absent" or host.numa_nodes.need() <= 1:
         return
-    if found.need() == wanted.numa_balancing:
-        yield passed(at=found, measured=found.value)
+    if value.need() == wanted.numa_balancing:
+        yield passed(at=value, measured=value.value)
         return
     yield fail(
-        f"kernel.numa_balancing is {found.value} on {host.numa_nodes.value} NUMA "
+        f"kernel.numa_balancing is {value.value} on {host.numa_nodes.value} NUMA "
         f"nodes; {wanted.numa_balancing} keeps pages where they are",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=wanted.numa_balancing,
         remedy="sysctl -w kernel.numa_balancing=0.",
         action="FIX_CONFIG",

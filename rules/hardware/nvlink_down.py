@@ -57,7 +57,7 @@ def nvlink_down(
     if profile.nvlink_is_by_bridge.value:
         yield from _bridged(gpu, profile, instance)
         return
-    best = max(_up(one) for one in gpus.shown if one.name.value == gpu.name.value)
+    best = max(_up(item) for item in gpus.shown if item.name.value == gpu.name.value)
     if up < best and (up or profile.id):
         yield _down(gpu, best, f"up on a GPU of the same name: {best}")
         return

@@ -45,8 +45,8 @@ def nvlink_error_logged(
             yield passed(at=event.code)
             continue
         text = event.text.or_else("")
-        asked = catalogue.nvlink5(code, text, driver.version.value)
-        if asked == "reset":
+        result = catalogue.nvlink5(code, text, driver.version.value)
+        if result == "reset":
             yield fail(
                 f"{where}, asks for a reset of the GPU",
                 at=event.code,
@@ -54,7 +54,7 @@ def nvlink_error_logged(
                 required=0,
                 action="RESET_GPU",
             )
-        elif asked is None or event.count.or_else(1) > 1:
+        elif result is None or event.count.or_else(1) > 1:
             yield unknown(
                 f"{where}, cannot be decoded from what the log keeps of it",
                 missing=[event.text.name],

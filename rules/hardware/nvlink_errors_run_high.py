@@ -43,15 +43,15 @@ def nvlink_errors_run_high(
     counts, most = gpu.nvlink_crc_flit_errors, limit.crc_errors_per_second_max
     if counts.status == "not_supported" or has_no_links(gpu, profiles):
         return
-    found = seen(gpu, counts)
-    if not any(found.values()):
+    result = seen(gpu, counts)
+    if not any(result.values()):
         need_all(gpu, counts)
         yield passed(at=counts, measured=0, required=most)
         return
     seconds = host.uptime_seconds.need()
     if seconds <= 0:
         raise MissingEvidence(host.uptime_seconds.name, "not above zero")
-    link, worst = max(found.items(), key=lambda one: one[1])
+    link, worst = max(result.items(), key=lambda item: item[1])
     if worst > most * seconds:
         yield fail(
             f"link {link}: {worst:,} CRC errors in {seconds:,.0f} seconds, "

@@ -38,11 +38,11 @@ def nvlink_of_other_generation(gpu: Gpu, profiles: GpuProfiles) -> Verdicts:
     version = gpu.nvlink_version
     if version.status == "not_supported" or has_no_links(gpu, profiles):
         return
-    found = seen(gpu, version)
+    result = seen(gpu, version)
     expected = profiles.of(gpu).nvlink_generation.need()
     other = {
         link: code
-        for link, code in found.items()
+        for link, code in result.items()
         if expected not in {code, LINK_GENERATIONS.get(code)}
     }
     if other:

@@ -37,10 +37,10 @@ def nvlink_recovered(gpu: Gpu, profiles: GpuProfiles, limit: Recoveries) -> Verd
     counts = gpu.nvlink_recoveries
     if counts.status == "not_supported" or has_no_links(gpu, profiles):
         return
-    found = seen(gpu, counts)
-    over = [link for link, count in found.items() if count > limit.recoveries_max]
+    result = seen(gpu, counts)
+    over = [link for link, count in result.items() if count > limit.recoveries_max]
     if over:
-        total = sum(found[link] for link in over)
+        total = sum(result[link] for link in over)
         yield fail(
             f"{listed(over)}: recovered {total:,} times since the driver was loaded; "
             f"at most {limit.recoveries_max} is sound",

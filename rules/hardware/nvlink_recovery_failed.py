@@ -40,8 +40,8 @@ def nvlink_recovery_failed(
 ) -> Verdicts:
     """Judge the count of each link, of those that are down too."""
     counts, most = gpu.nvlink_failed_recoveries, limit.failed_recoveries_max
-    found = dict(enumerate(counts.or_else(())))
-    over = {link: count for link, count in found.items() if count and count > most}
+    result = dict(enumerate(counts.or_else(())))
+    over = {link: count for link, count in result.items() if count and count > most}
     if over:
         total = sum(over.values())
         yield fail(

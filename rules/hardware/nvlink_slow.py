@@ -47,11 +47,11 @@ def nvlink_slow(gpu: Gpu, gpus: Gpus, profiles: GpuProfiles, limit: Speed) -> Ve
         return
     expected = profile.nvlink_speed_mbyte_per_second
     # The library says 0 of a link whose speed it does not know.
-    found = {link: number for link, number in seen(gpu, speed).items() if number}
+    result = {link: number for link, number in seen(gpu, speed).items() if number}
     is_read = expected.status in {"stated", "derived"}
     required = expected.need() if is_read else _fastest(gpu, gpus)
     least = required * limit.speed_share_min
-    slow = {link: number for link, number in found.items() if number < least}
+    slow = {link: number for link, number in result.items() if number < least}
     if slow:
         slowest = min(slow.values())
         yield fail(
@@ -80,8 +80,8 @@ def nvlink_slow(gpu: Gpu, gpus: Gpus, profiles: GpuProfiles, limit: Speed) -> Ve
 def _fastest(gpu: Gpu, gpus: Gpus) -> int:
     """Of all links of the GPUs of that name."""
     speeds = (
-        seen(one, one.nvlink_speed_mbyte_per_second).values()
-        for one in gpus.shown
-        if one.name.value == gpu.name.value
+        seen(item, item.nvlink_speed_mbyte_per_second).values()
+        for item in gpus.shown
+        if item.name.value == gpu.name.value
     )
     return max((number for of_one in speeds for number in of_one), default=0)

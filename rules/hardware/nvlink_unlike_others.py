@@ -53,7 +53,7 @@ def nvlink_unlike_others(
     for name, what in _COUNTS.items():
         counts = getattr(gpu, name)
         all_links = [
-            n for one in gpus.shown for n in seen(one, getattr(one, name)).values()
+            n for gpu in gpus.shown for n in seen(gpu, getattr(gpu, name)).values()
         ]
         if not all_links:
             continue
@@ -77,5 +77,5 @@ def nvlink_unlike_others(
         yield passed(at=counted)
 
 
-def _by_count(one: tuple[int, int]) -> int:
-    return one[1]
+def _by_count(numbers: tuple[int, int]) -> int:
+    return numbers[1]

@@ -42,7 +42,7 @@ def nvlink_wired_otherwise(gpu: Gpu, profiles: GpuProfiles, gpus: Gpus) -> Verdi
     remote = gpu.nvlink_remote_type
     if remote.status == "not_supported" or has_no_links(gpu, profiles):
         return
-    if any(ends_at_switch(one) for one in gpus.shown):
+    if any(ends_at_switch(gpu) for gpu in gpus.shown):
         odd = [link for link, end in ends(gpu).items() if end != LINK_TO_SWITCH]
         if odd:
             yield fail(
@@ -55,8 +55,8 @@ def nvlink_wired_otherwise(gpu: Gpu, profiles: GpuProfiles, gpus: Gpus) -> Verdi
                 action="ISOLATE",
             )
             return
-    found = need_all(gpu, remote)
-    if UNKNOWN_LINK_END in found.values():
+    result = need_all(gpu, remote)
+    if UNKNOWN_LINK_END in result.values():
         raise MissingEvidence(remote.name, "the library does not know an end")
-    if LINK_TO_SWITCH in found.values():
-        yield passed(at=remote, measured=len(found), required=len(found))
+    if LINK_TO_SWITCH in result.values():
+        yield passed(at=remote, measured=len(result), required=len(result))

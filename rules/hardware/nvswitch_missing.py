@@ -54,9 +54,9 @@ def nvswitch_missing(
     if host.virtualisation.need() != "none" or len(gpus.each()) != board.board_gpus:
         return
     ends = [gpu.nvlink_remote_type for gpu in gpus.each()]
-    if all(one.status == "not_supported" for one in ends):
+    if all(end.status == "not_supported" for end in ends):
         return
-    if not any(LINK_TO_SWITCH in one.need() for one in ends):
+    if not any(LINK_TO_SWITCH in end.need() for end in ends):
         return
     generation = str(profiles.shared(gpus).nvlink_generation.need())
     wanted = {
@@ -65,21 +65,22 @@ def nvswitch_missing(
     }.get(generation)
     if wanted is None:
         return
-    found = [
-        one
-        for one in devices.each()
-        if one.vendor.need() == NVIDIA_VENDOR
-        and one.pci_class.need().startswith(NVSWITCH_CLASS)
+    pci_devices = [
+        pci_device
+        for pci_device in devices.each()
+        if pci_device.vendor.need() == NVIDIA_VENDOR
+        and pci_device.pci_class.need().startswith(NVSWITCH_CLASS)
     ]
-    if len(found) >= wanted:
-        at = [one.address for one in found]
-        yield passed(at=at, measured=len(found), required=wanted)
+    if len(pci_devices) >= wanted:
+        at = [pci_device.address for pci_device in pci_devices]
+        yield passed(at=at, measured=len(pci_devices), required=wanted)
         return
     yield fail(
-        f"{len(found)} NVSwitches are on the bus; a board of {board.board_gpus} such "
+        f"{len(pci_devices)} NVSwitches are on the bus; a board of "
+        f"{board.board_gpus} such "
         f"GPUs has {wanted}",
-        at=[one.address for one in found] or devices.count,
-        measured=len(found),
+        at=[pci_device.address for pci_device in pci_devices] or devices.count,
+        measured=len(pci_devices),
         required=wanted,
         cost="NVLinks are missing, or the fabric manager does not start",
         remedy="See lspci -d 10de: and dmesg for SXid; power cycle the node (off, not "

@@ -58,13 +58,13 @@ def peer_copy_slow(
     if profile.has_nvlink.value is False:
         return
     floor = need_number(limit.peer_copy, "HW-005.peer_copy", cluster)
-    measured = [one for one in copies if one.bytes_per_second is not None]
-    slow = [one for one in measured if one.gigabytes_per_second < floor]
+    measured = [copy_ for copy_ in copies if copy_.bytes_per_second is not None]
+    slow = [copy for copy in measured if copy.gigabytes_per_second < floor]
     if slow and is_small(test, limit.copy_min):
         raise MissingEvidence(test.size_bytes.name, "too few bytes to judge a link by")
-    for sender in dict.fromkeys(one.source for one in slow):
-        its = [one for one in slow if one.source == sender]
-        slowest = min(one.gigabytes_per_second for one in its)
+    for sender in dict.fromkeys(copy.source for copy in slow):
+        its = [copy for copy in slow if copy.source == sender]
+        slowest = min(copy.gigabytes_per_second for copy in its)
         yield fail(
             f"{_pairs(its)} at {slowest:.0f} GB/s; required {floor:g} GB/s for this "
             "type",
@@ -83,7 +83,7 @@ def peer_copy_slow(
 
 
 def _pairs(slow: list[Copy]) -> str:
-    targets = [str(one.target) for one in slow]
+    targets = [str(copy.target) for copy in slow]
     if len(targets) == 1:
         return slow[0].title
     *first, last = targets

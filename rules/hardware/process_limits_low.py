@@ -33,18 +33,18 @@ class Least(Numbers):
 @rule(clause="HW-070")
 def process_limits_low(host: Host, limit: Least) -> Verdicts:
     """Judge both limits of the process that looked."""
-    for found, what, option in (
+    for value, what, option in (
         (host.open_files, "open files", "n"),
         (host.process_limit, "processes", "u"),
     ):
-        if found.need() == _UNLIMITED or found.need() >= limit.limit_min:
-            yield passed(at=found, measured=found.value, required=limit.limit_min)
+        if value.need() == _UNLIMITED or value.need() >= limit.limit_min:
+            yield passed(at=value, measured=value.value, required=limit.limit_min)
             continue
         yield fail(
-            f"{found.value:,} {what} are allowed; it should be at least "
+            f"{value.value:,} {what} are allowed; it should be at least "
             f"{limit.limit_min:,}",
-            at=found,
-            measured=found.value,
+            at=value,
+            measured=value.value,
             required=limit.limit_min,
             cost="loaders or connections fail in the middle of a run",
             remedy=f"ulimit -{option} {limit.limit_min} before the job; for good in "

@@ -33,15 +33,19 @@ def processes_killed_for_memory(
     events: KernelEvents, log: KernelLog, limit: Kills
 ) -> Verdicts:
     """Count the lines of the log."""
-    found = [one for one in events.each() if one.event.need() == "out_of_memory"]
-    count = sum(one.count.need() for one in found)
+    kernel_events = [
+        kernel_event
+        for kernel_event in events.each()
+        if kernel_event.event.need() == "out_of_memory"
+    ]
+    count = sum(kernel_event.count.need() for kernel_event in kernel_events)
     if count <= limit.kills_max:
         log.lines.need()
         yield passed(at=log.lines, measured=count, required=limit.kills_max)
         return
     yield fail(
         f"the kernel killed {count} processes for want of memory since the start",
-        at=[one.event for one in found],
+        at=[kernel_event.event for kernel_event in kernel_events],
         measured=count,
         required=limit.kills_max,
         remedy="See in dmesg what was killed, and that the daemons of the node run.",

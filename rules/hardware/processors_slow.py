@@ -34,22 +34,22 @@ def processors_slow(host: Host, limit: Clock) -> Verdicts:
     """Judge the mean clock of processors at work."""
     if host.architecture.need() != "x86_64" or host.virtualisation.need() != "none":
         return
-    found = host.processor_mhz
-    if found.need() > limit.clock_min_mhz:
-        yield passed(at=found, measured=found.value, required=limit.clock_min_mhz)
+    value = host.processor_mhz
+    if value.need() > limit.clock_min_mhz:
+        yield passed(at=value, measured=value.value, required=limit.clock_min_mhz)
         return
     if host.load_one_minute.need() < limit.busy_share * host.processors.need():
         yield unknown(
-            f"processors run at {found.value:,.0f} MHz and have no work",
+            f"processors run at {value.value:,.0f} MHz and have no work",
             missing=["a snapshot under load"],
-            at=found,
+            at=value,
         )
         return
     yield fail(
-        f"processors at work run at {found.value:,.0f} MHz; more than "
+        f"processors at work run at {value.value:,.0f} MHz; more than "
         f"{limit.clock_min_mhz:,.0f} MHz should it be",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=limit.clock_min_mhz,
         cost="loaders and launches of kernels wait",
         remedy="Look at the power profile in the firmware and at temperatures "

@@ -89,14 +89,14 @@ def readings_unlike_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
         action="MONITOR",
         group_share=limit.group_share,
     )
-    found = outliers(fleet, _readings(limit), noise)
+    result = outliers(fleet, _readings(limit), noise)
     yield from outlier_verdicts(
-        found.without(_AVAILABLE, _of_other_size(fleet, limit)), advice
+        result.without(_AVAILABLE, _of_other_size(fleet, limit)), advice
     )
 
 
 def _of_other_size(fleet: Fleet, limit: Limits) -> set[str]:
     """Nodes with another memory altogether, which is told as that."""
     total = Compared("host.memory_total_bytes", "memory", share=limit.available_below)
-    found = differences(fleet, [total])
-    return {host for one in found.odd for host in one.hosts}
+    result = differences(fleet, [total])
+    return {host for odd_nodes in result.odd for host in odd_nodes.hosts}

@@ -30,15 +30,15 @@ class Share(Numbers):
 @rule(clause="HW-082")
 def root_disk_full(host: Host, limit: Share) -> Verdicts:
     """Judge the share in use."""
-    found = host.root_used_share
-    if found.need() < limit.share_max:
-        yield passed(at=found, measured=found.value, required=limit.share_max)
+    value = host.root_used_share
+    if value.need() < limit.share_max:
+        yield passed(at=value, measured=value.value, required=limit.share_max)
         return
     yield fail(
-        f"{found.value:.0%} of the root file system are used; it should be below "
+        f"{value.value:.0%} of the root file system are used; it should be below "
         f"{limit.share_max:.0%}",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=limit.share_max,
         cost="logs and pulls of images fail",
         remedy="Find what fills it with du -x / | sort -n | tail, and clean up.",

@@ -36,20 +36,24 @@ def service_not_running(host: Host, wanted: Services) -> Verdicts:
         "slurmd": host.slurm_daemon_is_running,
         "kubelet": host.kubelet_is_running,
     }
-    there = [one for one in wanted.services if one in host.services_installed.need()]
+    there = [
+        service
+        for service in wanted.services
+        if service in host.services_installed.need()
+    ]
     if not there:
         return
-    running = [one for one in there if states[one].value is True]
+    running = [text for text in there if states[text].value is True]
     if running:
-        yield passed(at=[states[one] for one in running])
+        yield passed(at=[states[text] for text in running])
         return
-    if any(states[one].need() for one in there):
+    if any(states[text].need() for text in there):
         return
     words = " and ".join(there)
     yield fail(
         f"{words} {'is' if len(there) == 1 else 'are'} installed and not running; one "
         "service should start jobs",
-        at=[*(states[one] for one in there), host.services_installed],
+        at=[*(states[text] for text in there), host.services_installed],
         measured="not running",
         required="running",
         cost="no job starts on the node",

@@ -36,15 +36,15 @@ def shared_memory_below_share(host: Host, gpus: Gpus, limit: Share) -> Verdicts:
     count = len(gpus.each())
     if not count:
         return
-    found, required = host.shared_memory_bytes, count * limit.per_gpu_bytes
-    if found.need() >= required:
-        yield passed(at=found, measured=found.value, required=required)
+    value, required = host.shared_memory_bytes, count * limit.per_gpu_bytes
+    if value.need() >= required:
+        yield passed(at=value, measured=value.value, required=required)
         return
     yield fail(
-        f"shared memory has {mebibytes(found.need())}; {count} GPUs should have "
+        f"shared memory has {mebibytes(value.need())}; {count} GPUs should have "
         f"{mebibytes(required)}, {mebibytes(limit.per_gpu_bytes)} each",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=required,
         cost="workers of loaders die of a bus error, NCCL fails to extend a segment",
         remedy="docker run --ipc=host or --shm-size; Kubernetes: an emptyDir volume "

@@ -43,27 +43,27 @@ def slowed_for_long(gpu: Gpu, host: Host, limit: Share) -> Verdicts:
     counted = supported(heat, brake)
     if not counted:
         return
-    if any(one.or_else(0) < 0 for one in counted):
+    if any(value.or_else(0) < 0 for value in counted):
         raise MissingEvidence(counted[0].name, "a time below zero")
-    longest = max(counted, key=lambda one: one.or_else(0))
+    longest = max(counted, key=lambda value: value.or_else(0))
     slowed = seconds(longest.or_else(0))
     if slowed <= limit.throttle_share * limit.shortest_run_seconds:
         at = [*needed(*counted)]
         yield passed(at=at, measured=slowed, required=limit.throttle_share)
         return
     why = "heat" if longest is heat else "the power brake"
-    told = f"its hardware has slowed it for {slowed:,.0f} seconds because of {why}"
+    text = f"its hardware has slowed it for {slowed:,.0f} seconds because of {why}"
     up = host.uptime_seconds
     if slowed <= limit.throttle_share * up.need():
         yield unknown(
-            f"{told}; for which part of the runs is not known",
+            f"{text}; for which part of the runs is not known",
             missing=["the time at work"],
             at=longest,
         )
         return
     share = slowed / max(up.need(), slowed)
     yield fail(
-        f"{told}, {share:.1%} of the time since the start; at most "
+        f"{text}, {share:.1%} of the time since the start; at most "
         f"{limit.throttle_share:.0%} of run time is sound",
         at=[longest, up],
         measured=share,

@@ -54,17 +54,17 @@ def slower_than_its_type(
         leaf, usual = getattr(gpu, field), getattr(profile, field)
         if usual.status not in {"stated", "derived"} or not leaf.is_known:
             continue
-        found, wanted = leaf.need(), usual.need()
-        if found >= wanted * limit.least_share:
+        result, wanted = leaf.need(), usual.need()
+        if result >= wanted * limit.least_share:
             continue
         is_slow = True
         if field in _AMONG_PEERS and _is_exceeded(gpu, gpus, field):
             continue
         yield fail(
-            f"the {what} is {found:,.0f} {unit}; a GPU of this type has "
+            f"the {what} is {result:,.0f} {unit}; a GPU of this type has "
             f"{wanted:,.0f} {unit}",
             at=leaf,
-            measured=found,
+            measured=result,
             required=wanted,
             cost="each step takes longer than planned",
             remedy="Compare VBIOS and part number with a node that is well "
@@ -84,8 +84,8 @@ def slower_than_its_type(
 
 def _is_exceeded(gpu: Gpu, gpus: Gpus, field: str) -> bool:
     """Whether a GPU of the same name reaches more."""
-    found = getattr(gpu, field).need()
+    result = getattr(gpu, field).need()
     return any(
-        one.name.value == gpu.name.value and getattr(one, field).or_else(0) > found
-        for one in gpus.shown
+        item.name.value == gpu.name.value and getattr(item, field).or_else(0) > result
+        for item in gpus.shown
     )

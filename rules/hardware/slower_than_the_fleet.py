@@ -53,5 +53,5 @@ def slower_than_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
         action="ISOLATE",
         group_share=limit.group_share,
     )
-    found = outliers(fleet, rates_of(fleet, limit.below_median), noise)
-    yield from outlier_verdicts(found, advice)
+    result = outliers(fleet, rates_of(fleet, limit.below_median), noise)
+    yield from outlier_verdicts(result, advice)

@@ -31,15 +31,15 @@ class Least(Numbers):
 @rule(clause="HW-078")
 def started_a_moment_ago(host: Host, limit: Least) -> Verdicts:
     """Judge the time since the start."""
-    found = host.uptime_seconds
-    if found.need() >= limit.uptime_min:
-        yield passed(at=found, measured=found.value, required=limit.uptime_min)
+    value = host.uptime_seconds
+    if value.need() >= limit.uptime_min:
+        yield passed(at=value, measured=value.value, required=limit.uptime_min)
         return
     yield fail(
-        f"the machine was started {found.value:.0f} s ago; at least "
+        f"the machine was started {value.value:.0f} s ago; at least "
         f"{limit.uptime_min:.0f} s leave links and services time",
-        at=found,
-        measured=found.value,
+        at=value,
+        measured=value.value,
         required=limit.uptime_min,
         remedy="Wait, take the snapshot again, and see with last -x reboot how often "
         "it starts.",

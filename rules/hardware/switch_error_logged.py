@@ -49,8 +49,16 @@ def switch_error_logged(
     limit: Reach,
 ) -> Verdicts:
     """Judge each SXid by the catalogue, and by what the driver says of the GPUs."""
-    logged = [one for one in events.each() if one.event.value == "sxid"]
-    verdicts = [found for one in logged for found in _judged(one, gpus, catalogue)]
+    logged = [
+        kernel_event
+        for kernel_event in events.each()
+        if kernel_event.event.value == "sxid"
+    ]
+    verdicts = [
+        verdict
+        for kernel_event in logged
+        for verdict in _judged(kernel_event, gpus, catalogue)
+    ]
     yield from verdicts
     if len(verdicts) > limit.xid_max:
         return

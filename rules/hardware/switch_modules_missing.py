@@ -54,7 +54,7 @@ def switch_modules_missing(
         yield passed(at=driver.modules, measured=", ".join(_MODULES))
         return
     profile.nvlink_generation.need_stated()
-    if all(one.fabric_state.value == FABRIC_DONE for one in each):
+    if all(gpu.fabric_state.value == FABRIC_DONE for gpu in each):
         return
     yield fail(
         f"{' and '.join(missing)} not loaded; the fabric manager reaches the switches "

@@ -38,16 +38,16 @@ class Spread(Numbers):
 def unlike_its_peers(gpu: Gpu, gpus: Gpus, limit: Spread) -> Verdicts:
     """Judge power at rest, and temperature at equal power."""
     each = gpus.each()
-    if not each[2:] or len({one.name.need() for one in each}) != 1:
+    if not each[2:] or len({gpu.name.need() for gpu in each}) != 1:
         return
-    draws = [one.power_watts.need() for one in each]
-    is_idle = not any(one.compute_processes.need() for one in each)
+    draws = [gpu.power_watts.need() for gpu in each]
+    is_idle = not any(gpu.compute_processes.need() for gpu in each)
     mine, middle = gpu.power_watts.need(), median(draws)
     excess = mine - middle
     if (
         is_idle
         and excess > limit.power_over
-        and excess > limit.deviations * median([abs(one - middle) for one in draws])
+        and excess > limit.deviations * median([abs(draw - middle) for draw in draws])
     ):
         yield fail(
             f"draws {mine:.0f} W at rest, {excess:.0f} W above the median of the node",
@@ -61,7 +61,7 @@ def unlike_its_peers(gpu: Gpu, gpus: Gpus, limit: Spread) -> Verdicts:
         if is_idle:
             yield passed(at=gpu.power_watts, measured=mine)
         return
-    coolest = min(one.temperature_celsius.need() for one in each)
+    coolest = min(gpu.temperature_celsius.need() for gpu in each)
     over = gpu.temperature_celsius.need() - coolest
     if over > limit.spread_max:
         yield fail(

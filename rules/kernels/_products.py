@@ -32,5 +32,5 @@ def need_gpu(product: MatrixProduct) -> None:
 def shape(product: MatrixProduct) -> str:
     """Rows, columns and depth, as people write them."""
     sizes = product.rows, product.columns, product.depth
-    known = [str(one.value) for one in sizes if one.is_known]
+    known = [str(size.value) for size in sizes if size.is_known]
     return " x ".join(known) or "unknown size"

@@ -39,9 +39,9 @@ def eager_attention_on_long_sequences(
     backend, length = kernels.attention_backend, batch.sequence_length
     if length.or_else(limit.seq_min) < limit.seq_min:
         return
-    found = backend.need()
-    if found != "eager":
-        yield passed(at=backend, measured=found)
+    text = backend.need()
+    if text != "eager":
+        yield passed(at=backend, measured=text)
         return
     tokens = length.need()
     yield fail(

@@ -38,15 +38,15 @@ def flash_attention_before_ampere(
     if backend.value != "flash" or not generation.is_known:
         return
     major, minor = generation.need()
-    found, required = f"{major}.{minor}", f"{limit.flash_cc:.1f}"
+    text, required = f"{major}.{minor}", f"{limit.flash_cc:.1f}"
     at = (backend, generation)
     if major >= int(limit.flash_cc):
-        yield passed(at=at, measured=found, required=required)
+        yield passed(at=at, measured=text, required=required)
         return
     yield fail(
-        f"flash attention needs compute capability {required}, and the GPU has {found}",
+        f"flash attention needs compute capability {required}, and the GPU has {text}",
         at=at,
-        measured=found,
+        measured=text,
         required=required,
         cost="the first forward pass raises",
         remedy="Use SDPA (attn_implementation: sdpa), which has a kernel for this GPU.",

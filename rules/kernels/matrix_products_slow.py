@@ -51,24 +51,24 @@ def matrix_products_slow(
         raise MissingEvidence(needed, _SHARE)
     peak = peak_of(product, profiles.by_id(cluster.accelerator)).need()
     rate = product.flops_per_second
-    found, wanted = rate.need() / TERA, limit.gemm_share * peak
-    if found > peak:
+    value, wanted = rate.need() / TERA, limit.gemm_share * peak
+    if value > peak:
         raise MissingEvidence(rate.name, "faster than the GPU can be")
-    if found >= wanted:
-        yield passed(at=rate, measured=found, required=wanted)
+    if value >= wanted:
+        yield passed(at=rate, measured=value, required=wanted)
         return
     _need_size(product, limit.dimension_min)
     power = _power_share(product)
     wanted *= power
-    if found >= wanted:
-        yield passed(at=rate, measured=found, required=wanted)
+    if value >= wanted:
+        yield passed(at=rate, measured=value, required=wanted)
         return
     lowered = f" at {power:.0%} of the default power" if power < 1 else ""
     yield fail(
-        f"multiplies {shape(product)} at {found:,.0f} TFLOPS, {found / peak:.0%} of "
+        f"multiplies {shape(product)} at {value:,.0f} TFLOPS, {value / peak:.0%} of "
         f"{peak:,.0f}; required {limit.gemm_share:.0%}{lowered}, {wanted:,.0f} TFLOPS",
         at=rate,
-        measured=found,
+        measured=value,
         required=wanted,
         cost="all ranks wait for this GPU in each step",
         action="ISOLATE",

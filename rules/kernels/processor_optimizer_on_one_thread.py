@@ -61,9 +61,9 @@ def processor_optimizer_on_one_thread(
     if threads is not None and threads > limit.threads_of_default:
         yield passed(at=at, measured=threads, required=limit.threads_of_default)
         return
-    found = f"{_NAME} is {threads}" if variable else f"{_NAME} is not set, so 1"
+    text = f"{_NAME} is {threads}" if variable else f"{_NAME} is not set, so 1"
     yield fail(
-        f"{found} for each of {ranks.need()} ranks under {launcher.need()}, and the "
+        f"{text} for each of {ranks.need()} ranks under {launcher.need()}, and the "
         f"optimizer runs on the processor",
         at=at,
         measured=threads if variable else limit.threads_of_default,

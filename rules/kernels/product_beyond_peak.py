@@ -41,16 +41,16 @@ def product_beyond_peak(
     need_gpu(product)
     peak = peak_of(product, profiles.by_id(cluster.accelerator)).need()
     rate = product.flops_per_second
-    found, most = rate.need() / TERA, limit.most_share * peak
-    if found <= most:
-        yield passed(at=rate, measured=found, required=most)
+    value, most = rate.need() / TERA, limit.most_share * peak
+    if value <= most:
+        yield passed(at=rate, measured=value, required=most)
         return
     yield fail(
         f"a product of {shape(product)} in {product.data_type.need()} was measured at "
-        f"{found:,.0f} TFLOPS; the dense peak of the type is {peak:,.0f} TFLOPS, at "
+        f"{value:,.0f} TFLOPS; the dense peak of the type is {peak:,.0f} TFLOPS, at "
         f"its highest clock {most:,.0f}",
         at=rate,
-        measured=found,
+        measured=value,
         required=most,
         cost="no verdict on this product is worth anything",
     )

@@ -42,25 +42,25 @@ def product_slower_than_peers(
     """Compare one product with the same of the other GPUs."""
     alike = _same(product)
     rates = {
-        one.gpu_index.need(): one.flops_per_second.need()
-        for one in products.each()
-        if _same(one) == alike
+        matrix_product.gpu_index.need(): matrix_product.flops_per_second.need()
+        for matrix_product in products.each()
+        if _same(matrix_product) == alike
     }
     if not list(rates)[2:]:
         return
     rate = product.flops_per_second
     usual = peers_of(list(rates.values()), limit.deviations, limit.below_median)
-    found = rate.need()
-    if found >= usual.least:
-        yield passed(at=rate, measured=found / TERA, required=usual.least / TERA)
+    value = rate.need()
+    if value >= usual.least:
+        yield passed(at=rate, measured=value / TERA, required=usual.least / TERA)
         return
     yield fail(
-        f"multiplies {shape(product)} at {found / TERA:,.0f} TFLOPS, "
-        f"{1 - usual.share(found):.0%} below the median of its peers, "
+        f"multiplies {shape(product)} at {value / TERA:,.0f} TFLOPS, "
+        f"{1 - usual.share(value):.0%} below the median of its peers, "
         f"{usual.median / TERA:,.0f} TFLOPS; it should be above "
         f"{usual.least / TERA:,.0f} TFLOPS",
         at=rate,
-        measured=found / TERA,
+        measured=value / TERA,
         required=usual.least / TERA,
         action="MONITOR",
     )
@@ -69,5 +69,5 @@ def product_slower_than_peers(
 def _same(product: MatrixProduct) -> tuple[object, ...]:
     """What two products must share to be compared."""
     sizes = product.rows, product.columns, product.depth
-    told = (product.gpu, product.data_type, *sizes)
-    return tuple(one.need() for one in told)
+    numbers = (product.gpu, product.data_type, *sizes)
+    return tuple(value.need() for value in numbers)

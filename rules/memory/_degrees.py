@@ -22,7 +22,7 @@ def model_parallel(parallelism: Parallelism) -> tuple[Degree, ...]:
 
 def known(degrees: tuple[Degree, ...]) -> tuple[Degree, ...]:
     """Those whose value is known and cuts anything."""
-    return tuple(one for one in degrees if one[1].or_else(1) != 1)
+    return tuple(degree for degree in degrees if degree[1].or_else(1) != 1)
 
 
 def product(degrees: tuple[Degree, ...]) -> int:

@@ -55,7 +55,7 @@ def allocator_without_expandable_segments(
     if run.uses_torch.value is False:
         return
     variables = [environment.find(name) for name in _NAMES]
-    variable = next((one for one in variables if one is not None), None)
+    variable = next((variable for variable in variables if variable is not None), None)
     stated = memory.allocator_configuration
     if variable is not None and variable.value is None:
         yield unknown(
@@ -70,10 +70,10 @@ def allocator_without_expandable_segments(
     if any(guard in text.lower().replace(" ", "") for guard in _GUARDS):
         yield passed(at=at)
     elif text or environment.files:
-        found = f"{text!r} does not" if text else "no variable does so"
+        result = f"{text!r} does not" if text else "no variable does so"
         yield fail(
             f"the run takes {hours:,.0f} h; from {limit.run_hours:,.0f} h on the "
-            f"allocator should be kept from fragmenting, and {found}",
+            f"allocator should be kept from fragmenting, and {result}",
             at=at,
             measured=hours,
             required=limit.run_hours,
@@ -89,6 +89,6 @@ def _fix(variable: Variable | None, text: str) -> Fix | None:
     """Expandable segments beside what the variable says already."""
     if variable is None or not text or variable.value != text:
         return None
-    words = [one for one in text.split(",") if not one.strip().startswith(_SEGMENTS)]
+    words = [part for part in text.split(",") if not part.strip().startswith(_SEGMENTS)]
     says = ",".join([*words, f"{_SEGMENTS}:True"])
     return variable_set(variable, says, is_safe=True)

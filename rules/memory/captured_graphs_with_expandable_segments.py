@@ -79,7 +79,7 @@ def captured_graphs_with_expandable_segments(
 
 def _capturing(stated: StatedKeys) -> StatedKey | None:
     """The flag that surely turns graphs on, those of Transformer Engine first."""
-    found = [
+    stated_keys = [
         key
         for file in stated.files
         for key in file.keys
@@ -87,4 +87,4 @@ def _capturing(stated: StatedKeys) -> StatedKey | None:
         and key.path == ("--cuda-graph-impl",)
         and key.value in (_ENGINE, "local")
     ]
-    return min(found, key=lambda key: key.value != _ENGINE, default=None)
+    return min(stated_keys, key=lambda key: key.value != _ENGINE, default=None)

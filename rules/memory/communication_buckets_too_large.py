@@ -53,17 +53,17 @@ def communication_buckets_too_large(
     if parallelism.sharding_stage.need() not in _STAGES:
         return
     buckets = [
-        one
-        for one in (
+        value
+        for value in (
             communication.gradient_bucket_bytes,
             communication.parameter_bucket_bytes,
         )
-        if one.is_known
+        if value.is_known
     ]
     capacity = cluster.accelerator_memory_bytes.need()
     overlap = communication.overlap_gradient_reduce
     copies = limit.copies_with_overlap if overlap.need() else 1
-    stated = sum(one.need() for one in buckets)
+    stated = sum(bucket.need() for bucket in buckets)
     taken, allowed = stated * copies, limit.bucket_share * capacity
     at = [*buckets, overlap]
     if taken <= allowed:

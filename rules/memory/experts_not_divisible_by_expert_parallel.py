@@ -36,17 +36,17 @@ def experts_not_divisible_by_expert_parallel(
         yield passed(at=at, measured=experts, required=ranks)
         return
     if experts < ranks:
-        found = (
+        text = (
             f"{ranks} expert-parallel ranks are asked for, and the number of experts "
             f"is {experts}"
         )
     else:
-        found = (
+        text = (
             f"{experts} experts do not divide over {ranks} expert-parallel ranks: "
             f"{experts} / {ranks} leaves {experts % ranks}"
         )
     yield fail(
-        found,
+        text,
         at=at,
         measured=experts,
         required=ranks,

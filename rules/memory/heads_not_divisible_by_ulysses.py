@@ -44,13 +44,13 @@ def heads_not_divisible_by_ulysses(model: Model, parallelism: Parallelism) -> Ve
         yield passed(at=at, measured=heads, required=ranks)
         return
     if heads % ranks:
-        found = f"{heads} attention heads do not divide over {ranks} Ulysses ranks: "
-        found += f"{heads} / {ranks} leaves {heads % ranks}"
+        text = f"{heads} attention heads do not divide over {ranks} Ulysses ranks: "
+        text += f"{heads} / {ranks} leaves {heads % ranks}"
     else:
-        found = f"{shared} key-value heads and {ranks} Ulysses ranks do not divide "
-        found += "each other"
+        text = f"{shared} key-value heads and {ranks} Ulysses ranks do not divide "
+        text += "each other"
     yield fail(
-        found,
+        text,
         at=at,
         measured=heads,
         required=ranks,

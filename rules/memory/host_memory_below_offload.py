@@ -40,8 +40,8 @@ class HostShare(Numbers):
 def host_memory_below_offload(plan: TrainingPlan, limit: HostShare) -> Verdicts:
     """Judge what the ranks of a node offload against its memory."""
     devices = [plan.value(name) for name in _DEVICES]
-    devices = [one for one in devices if one.or_else("none") != "none"]
-    if {one.value for one in devices} != {_HOST} or trains_adapter(plan):
+    devices = [device for device in devices if device.or_else("none") != "none"]
+    if {device.value for device in devices} != {_HOST} or trains_adapter(plan):
         return
     memory = plan.value("cluster.host_memory_bytes")
     available = limit.host_share * memory.need()
@@ -50,13 +50,13 @@ def host_memory_below_offload(plan: TrainingPlan, limit: HostShare) -> Verdicts:
         return
     ranks = plan.value("cluster.gpus_per_node")
     at = [*devices, memory, ranks]
-    found = f"the {ranks.value} ranks of a node offload at least"
+    result = f"the {ranks.value} ranks of a node offload at least"
     if moved.lower <= available:
-        text = f"{found} {gigabytes(moved.lower)} of {gigabytes(available)}"
+        text = f"{result} {gigabytes(moved.lower)} of {gigabytes(available)}"
         yield passed(text, at=at, measured=moved.lower, required=available)
         return
     yield fail(
-        f"{found} {gigabytes(moved.lower)} to the host, which has "
+        f"{result} {gigabytes(moved.lower)} to the host, which has "
         f"{gigabytes(memory.need())}",
         at=at,
         measured=moved.lower,

@@ -60,7 +60,7 @@ def maxtext_pipeline_does_not_divide(
     repeats = _number(keys[_REPEATS]) if _REPEATS in keys else 0
     at: list[Place | Value[int]] = [
         pipeline,
-        *(one.place for one in (whole,) if one),
+        *(stated_key.place for stated_key in (whole,) if stated_key),
         model.layers,
     ]
     at += [keys[name].place for name in (_LAYERS, _REPEATS) if name in keys]

@@ -49,15 +49,15 @@ class MemoryShare(Numbers):
 def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdicts:
     """Judge the lower bound of the peak, then the upper one."""
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
-    found = memory_forecast(plan)
-    total, states = found.named("total"), found.named("states").need()
+    forecast = memory_forecast(plan)
+    total, states = forecast.named("total"), forecast.named("states").need()
     peak, available = total.need(), limit.peak_share * capacity
     at = [plan.value(name) for name in _PLACES]
     if peak.lower > capacity and not trains_adapter(plan):
         if states.lower <= capacity or is_cut(plan):
             yield fail(
                 f"one GPU holds at least {gigabytes(peak.lower)} "
-                f"({_arithmetic(found)}); it has {gigabytes(capacity)}",
+                f"({_arithmetic(forecast)}); it has {gigabytes(capacity)}",
                 at=at,
                 measured=peak.lower,
                 required=capacity,
@@ -97,9 +97,9 @@ _REMEDY = (
 _ADAPTERS = "If adapters alone are trained, say so: --role lora."
 
 
-def _arithmetic(found: Forecast) -> str:
+def _arithmetic(forecast: Forecast) -> str:
     """The parts of the lower bound, each with its numbers."""
-    states, kept = found.named("states"), found.named("activations")
+    states, kept = forecast.named("states"), forecast.named("activations")
     text = f"states {gigabytes(states.need().lower)}: {states.note}"
     if kept.estimate is not None and kept.estimate.lower:
         text += f"; layer inputs {gigabytes(kept.estimate.lower)}: {kept.note}"

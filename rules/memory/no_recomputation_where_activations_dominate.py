@@ -49,9 +49,9 @@ def no_recomputation_where_activations_dominate(
     from speccheck.validator.forecast.memory import memory_forecast  # noqa: PLC0415
 
     forecast = memory_forecast(plan)
-    found, total = forecast.named("activations"), forecast.named("total").estimate
+    quantity, total = forecast.named("activations"), forecast.named("total").estimate
     states = forecast.named("states").estimate
-    kept, allowed = found.need(), limit.activation_share * capacity
+    kept, allowed = quantity.need(), limit.activation_share * capacity
     fitting = limit.peak_share * capacity
     others = 0.0 if states is None else states.lower
     at = [
@@ -65,7 +65,8 @@ def no_recomputation_where_activations_dominate(
         yield passed(at=at, measured=total.upper, required=fitting)
     elif kept.kind == "calibrated" and kept.value > max(allowed, fitting - others):
         yield fail(
-            f"activations take about {gigabytes(kept.value)} ({found.note}), more than "
+            f"activations take about {gigabytes(kept.value)} ({quantity.note}), "
+            "more than "
             f"{limit.activation_share:.0%} of {gigabytes(capacity)} = "
             f"{gigabytes(allowed)}, and the peak does not fit with them",
             at=at,

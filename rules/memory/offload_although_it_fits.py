@@ -38,7 +38,7 @@ class MemoryShare(Numbers):
 def offload_although_it_fits(plan: TrainingPlan, limit: MemoryShare) -> Verdicts:
     """Judge the peak that the plan would have without offload."""
     devices = [plan.value(name) for name in _DEVICES]
-    devices = [one for one in devices if one.or_else("none") != "none"]
+    devices = [device for device in devices if device.or_else("none") != "none"]
     if not devices or plan.value("run.role").value == "debug":
         return
     capacity = plan.value("cluster.accelerator_memory_bytes").need()

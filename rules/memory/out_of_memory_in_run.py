@@ -56,51 +56,53 @@ def out_of_memory_in_run(
     """Judge events and counters of out-of-memory, then the retries."""
     yield from _ooms(metrics, events, limit)
     retries = _counters(metrics, _RETRIES)
-    for one in retries:
-        times, steps = counted(finite_of(one)), _steps(one, metrics)
+    for retry in retries:
+        times, steps = counted(finite_of(retry)), _steps(retry, metrics)
         allowed = allowed_in(steps, limit.max_alloc_retries)
         if times > allowed:
             yield fail(
-                f"{title_of(one)} counts {times:,.0f} retries in {steps:,} steps; at "
+                f"{title_of(retry)} counts {times:,.0f} retries in {steps:,} steps; at "
                 f"most {allowed:,.3g} are allowed, {limit.max_alloc_retries:g} per "
                 "1000 steps",
-                at=one.values,
+                at=retry.values,
                 measured=times,
                 required=allowed,
                 cost="each retry stops the GPU and empties the allocator's cache",
             )
             return
-    yield passed(at=[one.values for one in retries], measured=0)
+    yield passed(at=[retry.values for retry in retries], measured=0)
 
 
 def _ooms(metrics: Metrics, events: RunEvents, limit: Events) -> Verdicts:
-    told = events_of(events, "run.oom")
-    counters = [] if told else _counters(metrics, _OOMS)
-    ranked = sorted(counters, key=lambda one: -counted(finite_of(one)))
-    found = len(told) if told else counted(finite_of(ranked[0]))
-    where = "the logs tell" if told else f"{title_of(ranked[0])} counts"
-    if found > limit.max_ooms:
+    run_events = events_of(events, "run.oom")
+    counters = [] if run_events else _counters(metrics, _OOMS)
+    ranked = sorted(counters, key=lambda counter: -counted(finite_of(counter)))
+    result = len(run_events) if run_events else counted(finite_of(ranked[0]))
+    where = "the logs tell" if run_events else f"{title_of(ranked[0])} counts"
+    if result > limit.max_ooms:
         yield fail(
-            f"{where} {found:,.0f} out-of-memory event{'s' * (found != 1)}; at "
+            f"{where} {result:,.0f} out-of-memory event{'s' * (result != 1)}; at "
             f"most {limit.max_ooms} are allowed",
-            at=told[0].event if told else ranked[0].values,
-            measured=found,
+            at=run_events[0].event if run_events else ranked[0].values,
+            measured=result,
             required=limit.max_ooms,
             cost="the rank that runs out takes the whole job with it",
         )
 
 
 def _counters(metrics: Metrics, name: str) -> list[Metric]:
-    found = [one for one in series_of(metrics, [name]) if finite_of(one)]
-    if not found:
+    result = [metric for metric in series_of(metrics, [name]) if finite_of(metric)]
+    if not result:
         raise MissingEvidence(name, "in none of the logs")
-    return found
+    return result
 
 
 def _steps(counter: Metric, metrics: Metrics) -> int:
     """The steps that a counter spans, or the run where the counter has none."""
-    steps = [one.step for one in samples_of(counter) if one.step is not None]
+    steps = [sample.step for sample in samples_of(counter) if sample.step is not None]
     if not steps:
-        readings = (v for one in series_of(metrics, [_STEP]) for v in finite_of(one))
-        steps = [int(one) for one in readings]
+        readings = (
+            v for metric in series_of(metrics, [_STEP]) for v in finite_of(metric)
+        )
+        steps = [int(reading) for reading in readings]
     return max(steps) - min(steps) if steps else 0

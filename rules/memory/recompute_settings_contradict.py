@@ -33,9 +33,9 @@ def recompute_settings_contradict(memory: Memory, parallelism: Parallelism) -> V
         memory.recompute_method,
         memory.recompute_layers,
     )
-    extra = [one for one in (method, layers) if one.is_known]
+    extra = [value for value in (method, layers) if value.is_known]
     if mode.value == "selective" and extra:
-        names = " and ".join(_FLAGS[one.name] for one in extra)
+        names = " and ".join(_FLAGS[value.name] for value in extra)
         yield fail(
             f"selective recomputation is set with {names}, which only full "
             "recomputation takes",
@@ -44,11 +44,11 @@ def recompute_settings_contradict(memory: Memory, parallelism: Parallelism) -> V
             remedy=f"Remove {names}, or set --recompute-granularity full.",
         )
     elif mode.value == "full" and len(extra) < len(_FLAGS):
-        absent = [one for one in (method, layers) if not one.is_known]
-        unclear = [one for one in absent if one.places or one.note]
+        absent = [value for value in (method, layers) if not value.is_known]
+        unclear = [value for value in absent if value.places or value.note]
         if unclear:
             unclear[0].need()
-        names = " and ".join(_FLAGS[one.name] for one in absent)
+        names = " and ".join(_FLAGS[value.name] for value in absent)
         yield fail(
             f"full recomputation is set without {names}",
             at=[mode, *extra],

@@ -48,11 +48,11 @@ def sequence_not_divisible_by_tensor_parallel(
     if share % ranks == 0:
         yield passed(at=at, measured=share, required=ranks)
         return
-    found = f"sequence length {length:,}"
+    text = f"sequence length {length:,}"
     if context > 1:
-        found += f" / context-parallel size {context} = {share:,}"
+        text += f" / context-parallel size {context} = {share:,}"
     yield fail(
-        f"{found} is not a multiple of the tensor-parallel size {ranks}, which "
+        f"{text} is not a multiple of the tensor-parallel size {ranks}, which "
         "sequence parallelism needs",
         at=at,
         measured=share,

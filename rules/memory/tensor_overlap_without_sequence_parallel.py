@@ -43,16 +43,16 @@ def tensor_overlap_without_sequence_parallel(
     tensor, sequence = parallelism.tensor_parallel_size, parallelism.sequence_parallel
     at = (overlap, sequence, tensor)
     if tensor.value == 1:
-        found = "tensor-parallel size 1, which turns sequence parallelism off"
+        text = "tensor-parallel size 1, which turns sequence parallelism off"
         remedy = "Remove --tp-comm-overlap."
     elif sequence.need():
         yield passed(at=at)
         return
     else:
-        found = "sequence parallelism off"
+        text = "sequence parallelism off"
         remedy = "Add --sequence-parallel."
     yield fail(
-        f"overlap of tensor-parallel communication is on with {found}",
+        f"overlap of tensor-parallel communication is on with {text}",
         at=at,
         cost="Megatron-LM stops on an assertion at start-up",
         remedy=remedy,

@@ -57,13 +57,13 @@ def world_not_divisible_by_model_parallel(
             degree.need()
         yield passed(at=at, measured=world_size, required=ranks)
         return
-    found = f"one replica takes {as_text(cutting)} GPUs"
+    text = f"one replica takes {as_text(cutting)} GPUs"
     if world_size < ranks:
-        found += f", and the job has {world_size:,}"
+        text += f", and the job has {world_size:,}"
     else:
-        found += f", and {world_size:,} GPUs are not a multiple of that"
+        text += f", and {world_size:,} GPUs are not a multiple of that"
     yield fail(
-        found,
+        text,
         at=at,
         measured=world_size,
         required=ranks,

@@ -43,13 +43,13 @@ def wrapped_class_of_another_model(parallelism: Parallelism, model: Model) -> Ve
     families = [family for family in _FAMILIES if family in last]
     if len(families) != 1:
         return
-    found = {
-        one: family
-        for one in classes.need()
+    result = {
+        text: family
+        for text in classes.need()
         for family in _FAMILIES
-        if one.lower().startswith(family)
+        if text.lower().startswith(family)
     }
-    foreign = [one for one, family in found.items() if family != families[0]]
+    foreign = [text for text, family in result.items() if family != families[0]]
     at = [classes, name]
     if foreign:
         yield fail(
@@ -62,5 +62,5 @@ def wrapped_class_of_another_model(parallelism: Parallelism, model: Model) -> Ve
             remedy="Name the class of the model's layers, or leave the key out: "
             "transformers knows them.",
         )
-    elif found:
+    elif result:
         yield passed(at=at)

@@ -43,15 +43,15 @@ def related(
     seen: list[Place] = []
     failed = False
     for relation in variables.relations.about(kind, environment):
-        found = relation.judge(job)
-        if isinstance(found, Match):
+        match = relation.judge(job)
+        if isinstance(match, Match):
             failed = True
-            yield _failure(found, cost)
-        elif found is not None:
-            missing.setdefault(found, relation.reason)
+            yield _failure(match, cost)
+        elif match is not None:
+            missing.setdefault(match, relation.reason)
         else:
             known = (environment.find(name) for name in relation.triggers())
-            seen += [one.place for one in known if one is not None]
+            seen += [variable.place for variable in known if variable is not None]
     if missing and not advises:
         names = ", ".join(missing)
         reason = next(iter(missing.values()))
@@ -60,38 +60,38 @@ def related(
         yield passed(at=seen)
 
 
-def _failure(found: Match, cost: str) -> Verdict:
-    causes = [_shown(one) for one in found.causes]
+def _failure(match: Match, cost: str) -> Verdict:
+    causes = [_shown(cause) for cause in match.causes]
     around = [
-        f"{leaf.name} {_text(leaf.value)}" for leaf in found.leaves if leaf.is_known
+        f"{leaf.name} {_text(leaf.value)}" for leaf in match.leaves if leaf.is_known
     ]
-    told = " and ".join(causes)
-    if found.dropped:
-        names = [_shown(one) for one in found.dropped]
-        told += f" leaves {', '.join(names)} without effect" if told else ""
-        told = told or f"{', '.join(names)} has no effect"
-    elif not told:
-        told = "a variable is not set"
+    text = " and ".join(causes)
+    if match.dropped:
+        names = [_shown(variable) for variable in match.dropped]
+        text += f" leaves {', '.join(names)} without effect" if text else ""
+        text = text or f"{', '.join(names)} has no effect"
+    elif not text:
+        text = "a variable is not set"
     if around:
-        told += f" ({', '.join(around)})"
-    variables = [*found.causes, *found.dropped]
+        text += f" ({', '.join(around)})"
+    variables = [*match.causes, *match.dropped]
     return fail(
-        f"{told}: {found.relation.reason}",
-        at=[*(one.place for one in variables), *found.leaves],
-        measured=", ".join(_shown(one) for one in variables),
-        required=found.relation.remedy,
+        f"{text}: {match.relation.reason}",
+        at=[*(variable.place for variable in variables), *match.leaves],
+        measured=", ".join(_shown(variable) for variable in variables),
+        required=match.relation.remedy,
         cost=cost,
-        remedy=found.relation.remedy,
-        fix=_fix(found),
+        remedy=match.relation.remedy,
+        fix=_fix(match),
     )
 
 
-def _fix(found: Match) -> Fix | None:
+def _fix(match: Match) -> Fix | None:
     """The change of the row, where what it changes is set in files."""
-    set_here = {one.name: one for one in (*found.causes, *found.dropped)}
-    wanted = dict(found.relation.fix)
+    set_here = {cause.name: cause for cause in (*match.causes, *match.dropped)}
+    wanted = dict(match.relation.fix)
     if wanted.pop(DROPPED, "") is None:
-        wanted |= {one.name: None for one in found.dropped}
+        wanted |= {variable.name: None for variable in match.dropped}
     if not wanted or any(name not in set_here for name in wanted):
         return None
     steps = [
@@ -101,9 +101,9 @@ def _fix(found: Match) -> Fix | None:
         for name, value in wanted.items()
     ]
     return combined(
-        "; ".join(one.says for one in steps),
-        (change for one in steps for change in one.changes),
-        is_safe=not found.relation.fix_is_unsafe,
+        "; ".join(step.says for step in steps),
+        (change for step in steps for change in step.changes),
+        is_safe=not match.relation.fix_is_unsafe,
     )
 
 
@@ -114,5 +114,5 @@ def _shown(variable: Variable) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, tuple):
-        return ".".join(str(one) for one in value)
+        return ".".join(str(item) for item in value)
     return f"{value:,}" if isinstance(value, int) else str(value)

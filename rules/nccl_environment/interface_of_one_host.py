@@ -38,8 +38,8 @@ def interface_of_one_host(environment: Environment, cluster: Cluster) -> Verdict
         text = "" if variable is None else (variable.value or "").strip()
         if variable is None or not text or text.startswith("^"):
             continue
-        listed = [one.strip() for one in text.lstrip("=").split(",")]
-        inside = [one for one in listed if one == "lo" or one.startswith(_ONE_HOST)]
+        listed = [part.strip() for part in text.lstrip("=").split(",")]
+        inside = [text for text in listed if text == "lo" or text.startswith(_ONE_HOST)]
         if not inside:
             yield passed(at=variable.place, measured=text)
             continue

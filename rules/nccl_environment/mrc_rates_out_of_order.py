@@ -59,7 +59,9 @@ def mrc_rates_out_of_order(environment: Environment, limit: MrcRates) -> Verdict
                 measured=number,
                 required=most,
             )
-    for (low, floor), (high, ceiling) in pairwise(one for one in rates if one[1] > 0):
+    for (low, floor), (high, ceiling) in pairwise(
+        rate for rate in rates if rate[1] > 0
+    ):
         if floor > ceiling:
             is_sound = False
             yield fail(

@@ -33,27 +33,28 @@ def peer_access_disabled(
 ) -> Verdicts:
     """Judge the variables that turn peer access off."""
     instance = cluster.instance_type.value
-    found = [one for name in _OFF if (one := environment.find(name))]
-    if not found or cluster.has_nvlink.value is False:
+    variables = [variable for name in _OFF if (variable := environment.find(name))]
+    if not variables or cluster.has_nvlink.value is False:
         return
     off = [
-        one
-        for one in found
-        if one.value == _OFF[one.name]
-        and not nccl.is_published(one, environment, instance)
+        item
+        for item in variables
+        if item.value == _OFF[item.name]
+        and not nccl.is_published(item, environment, instance)
     ]
     if not off:
-        yield passed(at=[one.place for one in found])
+        yield passed(at=[item.place for item in variables])
         return
     cluster.has_nvlink.need()
-    for one in off:
+    for variable in off:
         yield fail(
-            f"{one.name}={one.value} sends the traffic between GPUs of a node through "
+            f"{variable.name}={variable.value} sends the traffic between GPUs of a "
+            "node through "
             f"host memory, although they have NVLink",
-            at=one.place,
-            measured=one.value,
+            at=variable.place,
+            measured=variable.value,
             required="not set",
             cost="a tenth of the bandwidth inside the node, or less",
             remedy="Delete the line.",
-            fix=without_variables([one], is_safe=False),
+            fix=without_variables([variable], is_safe=False),
         )

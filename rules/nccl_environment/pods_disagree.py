@@ -44,15 +44,15 @@ def pods_disagree(environment: Environment) -> Verdicts:
         variable = environment.find(name)
         if variable is None:
             continue
-        at = [one.place for one in variable.parts]
-        values = {one.value for one in variable.parts}
+        at = [part.place for part in variable.parts]
+        values = {part.value for part in variable.parts}
         if None in values:
             message = f"a value of {name} comes from outside the file"
             yield unknown(message, missing=[name], at=at)
         elif len(values) == 1:
             yield passed(at=at)
         elif values:
-            shown = " and ".join(sorted(one for one in values if one is not None))
+            shown = " and ".join(sorted(value for value in values if value is not None))
             yield fail(
                 f"pods of the job set {name} to {shown}",
                 at=at,

@@ -50,19 +50,22 @@ def published_set_incomplete(
         wanted = [n for n in platform.variables if n not in nccl.left_to_the_job]
         if platform.status != "vendor-published" or not wanted:
             continue
-        found = [one for name in wanted if (one := environment.find(name))]
-        if len(found) < limit.least_share * len(wanted):
+        variables = [
+            variable for name in wanted if (variable := environment.find(name))
+        ]
+        if len(variables) < limit.least_share * len(wanted):
             continue
-        at = [one.place for one in found]
+        at = [item.place for item in variables]
         lacking = [name for name in wanted if not environment.sets(name)]
         if not lacking:
-            yield passed(at=at, measured=len(found), required=len(wanted))
+            yield passed(at=at, measured=len(variables), required=len(wanted))
             continue
         yield fail(
-            f"{len(found)} of the {len(wanted)} variables that the provider publishes "
+            f"{len(variables)} of the {len(wanted)} variables that the provider "
+            "publishes "
             f"are set; {', '.join(lacking)} {'are' if lacking[1:] else 'is'} missing",
             at=[*at[:1], *cluster.instance_type.places],
-            measured=len(found),
+            measured=len(variables),
             required=len(wanted),
             cost="the set was tuned as a whole, and its check may stop the job",
             remedy="Source the profile script of the provider, or add "

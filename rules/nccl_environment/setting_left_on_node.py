@@ -51,25 +51,26 @@ def setting_left_on_node(
         return
     own = {place.file for place in variables.count.places}
     instance = cluster.instance_type.value
-    found = False
-    for one in environment.variables:
-        why = _why_not(one, nccl, limit)
-        if not why or one.place.file not in own:
+    result = False
+    for variable in environment.variables:
+        why = _why_not(variable, nccl, limit)
+        if not why or variable.place.file not in own:
             continue
-        if nccl.is_published(one, environment, instance):
+        if nccl.is_published(variable, environment, instance):
             continue
-        found = True
+        result = True
         yield fail(
-            f"{one.name}={one.value} is set on the node: {why}",
-            at=one.place,
-            measured=one.value,
+            f"{variable.name}={variable.value} is set on the node: {why}",
+            at=variable.place,
+            measured=variable.value,
             required="not set",
             cost="every job on this node pays for it, and those on others do not",
-            remedy=f"Take {one.name} out of the shell's profile, /etc/nccl.conf and "
+            remedy=f"Take {variable.name} out of the shell's profile, "
+            "/etc/nccl.conf and "
             "~/.nccl.conf; the layer stands in the snapshot.",
             action="FIX_CONFIG",
         )
-    if found:
+    if result:
         return
     for listed in variables.each():
         listed.name.need()

@@ -52,9 +52,9 @@ def setting_unlike_provider(
     alike, is_clean = [], True
     for name in wanted.of_the_fabric:
         values = [
-            one.variables[name]
-            for one in sets
-            if one.status in _OF_A_JOB and name in one.variables
+            set_.variables[name]
+            for set_ in sets
+            if set_.status in _OF_A_JOB and name in set_.variables
         ]
         variable = environment.find(name)
         if not values or variable is None or not variable.value:

@@ -77,10 +77,10 @@ def _faults(variable: Variable, nccl: NcclVariables) -> list[str]:
     row = nccl.lookup(variable.name.strip())
     is_number = row is not None and row.read_as == "integer"
     is_text = not is_number or integer_seen(value) is None
-    told = (
+    result = (
         (variable.name != variable.name.strip(), "blanks in the name"),
         (is_text and value != value.strip(), "blanks around the value"),
         (value.strip()[:1] in {'"', "'"}, "quotes around the value"),
         (is_text and " #" in value, "a comment behind the value"),
     )
-    return [text for found, text in told if found]
+    return [text for item, text in result if item]

@@ -50,28 +50,28 @@ def kept(
     title: str, series: Metric, gaps: Sequence[float], limit: Keeping
 ) -> Kept | None:
     """How a series with such gaps keeps its interval; None without any gap."""
-    found = adherence(gaps)
-    return found and Kept(title, series, found, tuple(_faults(found, limit)))
+    result = adherence(gaps)
+    return result and Kept(title, series, result, tuple(_faults(result, limit)))
 
 
-def _faults(found: Adherence, limit: Keeping) -> Iterator[str]:
+def _faults(result: Adherence, limit: Keeping) -> Iterator[str]:
     gaps = (
-        ("typical", found.median_gap, limit.typical_gap),
-        ("longest", found.longest_gap, limit.longest_gap),
-        ("99th percentile", found.gap_99, limit.p99_gap),
+        ("typical", result.median_gap, limit.typical_gap),
+        ("longest", result.longest_gap, limit.longest_gap),
+        ("99th percentile", result.gap_99, limit.p99_gap),
     )
     for name, gap, most in gaps:
         if gap > most:
             yield f"{name} gap of {gap:.3g} intervals, at most {most:g}"
-    if found.coverage < limit.coverage:
+    if result.coverage < limit.coverage:
         yield f"coverage below {limit.coverage:.0%}"
 
 
-def better(one: Kept | None, other: Kept | None) -> Kept | None:
+def better(item: Kept | None, other: Kept | None) -> Kept | None:
     """Of two series of the same thing, the one that keeps the interval better."""
-    if one is None or other is None:
-        return one or other
-    return min(one, other, key=lambda kept: (len(kept.faults), kept.found.median_gap))
+    if item is None or other is None:
+        return item or other
+    return min(item, other, key=lambda kept: (len(kept.faults), kept.found.median_gap))
 
 
 def training_gaps(
@@ -93,35 +93,35 @@ def _training_gaps(
     steps: int,
     seconds: float,
 ) -> Iterator[float]:
-    for one, later in pairwise(_in_order(samples)):
+    for sample, later in pairwise(_in_order(samples)):
         gaps: list[float] = []
-        if one.time is not None and later.time is not None:
-            gaps.append(left_of(one.time, later.time, windows) / seconds)
-        if one.step is not None and later.step is not None:
-            if later.step <= one.step:
+        if sample.time is not None and later.time is not None:
+            gaps.append(left_of(sample.time, later.time, windows) / seconds)
+        if sample.step is not None and later.step is not None:
+            if later.step <= sample.step:
                 continue
-            gaps.append((later.step - one.step) / steps)
+            gaps.append((later.step - sample.step) / steps)
         if gaps:
             yield min(gaps)
 
 
 def _in_order(samples: Sequence[Sample]) -> Sequence[Sample]:
     """By time where all have one; otherwise as the log has them."""
-    timed = [(one.time, one) for one in samples if one.time is not None]
+    timed = [(sample.time, sample) for sample in samples if sample.time is not None]
     if len(timed) < len(samples):
         return samples
-    return [one for _, one in sorted(timed, key=lambda pair: pair[0])]
+    return [sample for _, sample in sorted(timed, key=lambda pair: pair[0])]
 
 
 def frames_of(metrics: Metrics, dictionary: MetricDictionary) -> Frames:
     """From when to when each run trained; under None for all runs together."""
     times: dict[str | None, list[float]] = {}
-    for one in series_of(metrics, (m.id for m in dictionary.of_clause("OBS-003"))):
-        for sample in samples_of(one):
+    for metric in series_of(metrics, (m.id for m in dictionary.of_clause("OBS-003"))):
+        for sample in samples_of(metric):
             if sample.time is not None:
-                for run in {one.run.value, None}:
+                for run in {metric.run.value, None}:
                     times.setdefault(run, []).append(sample.time)
-    return {run: (min(found), max(found)) for run, found in times.items()}
+    return {run: (min(time), max(time)) for run, time in times.items()}
 
 
 def sampling_gaps(series: Metric, frame: tuple[float, float]) -> list[float]:
@@ -130,10 +130,10 @@ def sampling_gaps(series: Metric, frame: tuple[float, float]) -> list[float]:
     None where the training loop logs them.
     """
     samples = samples_of(series)
-    if any(one.step is not None for one in samples):
+    if any(sample.step is not None for sample in samples):
         return []
-    times = sorted({one.time for one in samples if one.time is not None})
+    times = sorted({sample.time for sample in samples if sample.time is not None})
     begin, end = frame
     ends = [times[0] - begin, end - times[-1]] if times[1:] else []
-    gaps = [later - one for one, later in pairwise(times)]
-    return [*gaps, *(one for one in ends if one > 0)]
+    gaps = [later - value for value, later in pairwise(times)]
+    return [*gaps, *(end for end in ends if end > 0)]

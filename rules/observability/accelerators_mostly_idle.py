@@ -55,22 +55,24 @@ def accelerators_mostly_idle(
 ) -> Verdicts:
     """Judge the mean over all GPUs, and name the least busy."""
     series = series_of(metrics, ["gpu.sm_activity"])
-    training = series_of(metrics, (one.id for one in dictionary.of_clause("OBS-003")))
+    training = series_of(
+        metrics, (metric_entry.id for metric_entry in dictionary.of_clause("OBS-003"))
+    )
     frame = _times(training) or _times(series)
     windows = windows_of(events)
     means: list[tuple[float, Metric]] = []
-    for one in series if frame else ():
+    for metric in series if frame else ():
         begin, end = min(frame) + limit.warm_up, max(frame)
         steady = [
             sample.value
-            for sample in samples_of(one)
+            for sample in samples_of(metric)
             if sample.value is not None
             and sample.time is not None
             and begin <= sample.time <= end
             and not any(opened <= sample.time <= shut for opened, shut in windows)
         ]
         if len(steady) >= limit.fewest_samples:
-            means.append((fmean(steady), one))
+            means.append((fmean(steady), metric))
     if not means:
         yield unknown(
             f"SM activity with {limit.fewest_samples} samples or more, later than "
@@ -80,7 +82,7 @@ def accelerators_mostly_idle(
         )
         return
     least, worst = min(means, key=lambda pair: pair[0])
-    mean = fmean(one for one, _ in means)
+    mean = fmean(value for value, _ in means)
     if mean >= limit.activity_target:
         yield passed(at=worst.values, measured=mean, required=limit.activity_target)
         return
@@ -101,5 +103,7 @@ def accelerators_mostly_idle(
 
 
 def _times(series: Iterable[Metric]) -> list[float]:
-    samples: Iterable[Sample] = (one for each in series for one in samples_of(each))
-    return [one.time for one in samples if one.time is not None]
+    samples: Iterable[Sample] = (
+        sample for each in series for sample in samples_of(each)
+    )
+    return [sample.time for sample in samples if sample.time is not None]

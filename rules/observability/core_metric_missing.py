@@ -55,13 +55,13 @@ def core_metric_missing(
 ) -> Verdicts:
     """Look for each core metric in all logs together."""
     there = names_in(metrics)
-    nodes = {one.node.value for one in metrics.each() if one.node.is_known}
+    nodes = {metric.node.value for metric in metrics.each() if metric.node.is_known}
     among = max(cluster.nodes.or_else(0), len(nodes))
     missing: list[str] = []
     stood_in: list[str] = []
     for name in limit.core_metrics:
         sets = _PARTS.get(name) or (dictionary.stand_ins(name),)
-        instead = next((one for one in sets if there.issuperset(one)), sets[0])
+        instead = next((set_ for set_ in sets if there.issuperset(set_)), sets[0])
         if name in there or (name == _BETWEEN_NODES and among == 1):
             continue
         if instead and there.issuperset(instead):
@@ -70,10 +70,10 @@ def core_metric_missing(
         hint = f" (or {' with '.join(instead)})" if instead else ""
         missing.append(f"{name}{hint}")
     if not missing:
-        told = f"by stand-ins: {'; '.join(stood_in)}" if stood_in else ""
-        yield passed(told, at=metrics.count, measured=len(limit.core_metrics))
+        text = f"by stand-ins: {'; '.join(stood_in)}" if stood_in else ""
+        yield passed(text, at=metrics.count, measured=len(limit.core_metrics))
         return
-    lacking = tuple(one.partition(" ")[0] for one in missing)
+    lacking = tuple(item.partition(" ")[0] for item in missing)
     if lacking == (_BETWEEN_NODES,) and not among:
         cluster.nodes.need()
     message = (

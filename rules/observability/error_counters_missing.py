@@ -43,10 +43,10 @@ def error_counters_missing(
     metrics: Metrics, dictionary: MetricDictionary, limit: Counters
 ) -> Verdicts:
     """Look for a series of each kind in all logs together."""
-    there = {one.metric.value for one in metrics.each() if one.metric.is_known}
+    there = {metric.metric.value for metric in metrics.each() if metric.metric.is_known}
     entries = [dictionary.entry(name) for name in there]
     is_all = limit.absent_is == "fail" and bool(there)
-    is_of_hardware = any(one and one.group in _OF_HARDWARE for one in entries)
+    is_of_hardware = any(entry and entry.group in _OF_HARDWARE for entry in entries)
     if not is_of_hardware and not is_all and there:
         return
     kinds = {
@@ -60,7 +60,7 @@ def error_counters_missing(
         yield passed(at=metrics.count, measured=len(kinds))
         return
     message = f"the logs hold no counter of {', '.join(missing)}"
-    lacking = [kinds[one][0] for one in missing]
+    lacking = [kinds[text][0] for text in missing]
     if not is_all:
         yield unknown(
             f"{message}; give the logs of exporters too",

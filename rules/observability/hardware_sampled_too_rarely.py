@@ -66,8 +66,8 @@ def hardware_sampled_too_rarely(
     """Judge all series of the hardware together, and name the worst."""
     is_replaced = bool(events_of(events, "run.node_replaced"))
     frames = {} if is_replaced else frames_of(metrics, dictionary)
-    found = [*_judged(metrics, dictionary, frames, limit)]
-    if not found:
+    kepts = [*_judged(metrics, dictionary, frames, limit)]
+    if not kepts:
         yield unknown(
             "no log samples the hardware more than once",
             missing=["gpu.utilization"],
@@ -75,17 +75,17 @@ def hardware_sampled_too_rarely(
         )
         return
     bad = sorted(
-        (one for one in found if one.faults), key=lambda one: -one.found.median_gap
+        (item for item in kepts if item.faults), key=lambda item: -item.found.median_gap
     )
     if not bad:
-        worst = max(found, key=lambda one: one.found.longest_gap)
+        worst = max(kepts, key=lambda item: item.found.longest_gap)
         longest = worst.found.longest_gap * limit.hw_interval
         yield passed(at=worst.series.times, measured=longest)
         return
     worst = bad[0]
     seconds = worst.found.median_gap * limit.hw_interval
     yield fail(
-        f"{len(bad)} of {len(found)} series of the hardware do not keep the interval "
+        f"{len(bad)} of {len(kepts)} series of the hardware do not keep the interval "
         f"of {limit.hw_interval:g} s; {worst.title} comes every {seconds:,.3g} s: "
         f"{worst.told}",
         at=worst.series.times,
@@ -98,18 +98,21 @@ def hardware_sampled_too_rarely(
 def _judged(
     metrics: Metrics, dictionary: MetricDictionary, frames: Frames, limit: Hardware
 ) -> Iterator[Kept]:
-    asked = (
-        one.id
-        for one in dictionary.entries.values()
-        if one.group in _GROUPS
-        and one.interval_steps is None
-        and (one.interval_seconds or limit.hw_interval + 1) <= limit.hw_interval
+    result = (
+        entry.id
+        for entry in dictionary.entries.values()
+        if entry.group in _GROUPS
+        and entry.interval_steps is None
+        and (entry.interval_seconds or limit.hw_interval + 1) <= limit.hw_interval
     )
     best: dict[str, Kept | None] = {}
-    for series in series_of(metrics, asked):
+    for series in series_of(metrics, result):
         title, run = title_of(series), series.run.value
         frame = frames.get(run) or frames.get(None) or (inf, -inf)
-        gaps = [one / limit.hw_interval for one in sampling_gaps(series, frame)]
+        gaps = [
+            sampling_gap / limit.hw_interval
+            for sampling_gap in sampling_gaps(series, frame)
+        ]
         key = f"{run} {title}"
         best[key] = better(best.get(key), kept(title, series, gaps, limit))
-    return (one for one in best.values() if one is not None)
+    return (item for item in best.values() if item is not None)

@@ -52,8 +52,8 @@ def latency_not_sampled(
     times = sorted(
         {
             sample.time
-            for one in series
-            for sample in samples_of(one)
+            for metric in series
+            for sample in samples_of(metric)
             if sample.time is not None and sample.value is not None
         }
     )
@@ -66,9 +66,9 @@ def latency_not_sampled(
         )
         return
     end = max([times[-1], *_ends(metrics, logs, dictionary)])
-    gaps = [later - one for one, later in pairwise([*times, end])]
+    gaps = [later - value for value, later in pairwise([*times, end])]
     longest, most = max(gaps), limit.latency_interval * limit.slack
-    at = [one.times for one in series]
+    at = [metric.times for metric in series]
     if longest <= most:
         yield passed(at=at, measured=longest, required=limit.latency_interval)
         return
@@ -89,14 +89,16 @@ def _ends(
 
     Raises MissingEvidence where that is not known.
     """
-    training = series_of(metrics, (one.id for one in dictionary.of_clause("OBS-003")))
-    for one in training:
-        times = [time for time in one.times.need() if time is not None]
+    training = series_of(
+        metrics, (metric_entry.id for metric_entry in dictionary.of_clause("OBS-003"))
+    )
+    for metric in training:
+        times = [time for time in metric.times.need() if time is not None]
         if not times:
-            raise MissingEvidence(one.times.name, "no sample has a time")
+            raise MissingEvidence(metric.times.name, "no sample has a time")
         yield max(times)
-    for one in () if training else series_of(metrics, [_LATENCY]):
-        number = one.log.need()
+    for metric in () if training else series_of(metrics, [_LATENCY]):
+        number = metric.log.need()
         if number < 0 or number >= len(logs.each()):
-            raise MissingEvidence(one.log.name, "there is no such log")
+            raise MissingEvidence(metric.log.name, "there is no such log")
         yield logs.shown[number].last_seconds.need()

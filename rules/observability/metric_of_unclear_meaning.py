@@ -55,28 +55,30 @@ def metric_of_unclear_meaning(
     metrics: Metrics, dictionary: MetricDictionary, limit: Mapping
 ) -> Verdicts:
     """Judge each required series; the same fault of one metric is told once."""
-    told: dict[str, Verdict] = {}
+    result: dict[str, Verdict] = {}
     judged = 0
-    there = {one.metric.value for one in metrics.each() if one.metric.is_known}
+    there = {metric.metric.value for metric in metrics.each() if metric.metric.is_known}
     for series in metrics.each():
         meant = meanings_of(series, dictionary)
         entry = meant[0] if len(meant) == limit.mappings else None
-        required = {one.id for one in meant if one.level == "must"}
+        required = {
+            metric_entry.id for metric_entry in meant if metric_entry.level == "must"
+        }
         if not required or (not series.metric.is_known and required <= there):
             continue
         if entry is None:
-            found: Verdict | None = _unclear(series, meant, limit)
+            fault: Verdict | None = _unclear(series, meant, limit)
             name = series.written.or_else("")
         else:
             judged += 1
-            found = next(_faults(series, entry, limit), None)
+            fault = next(_faults(series, entry, limit), None)
             name = entry.id
-        if found is not None:
-            told.setdefault(f"{name} {found.outcome}", found)
-    yield from told.values()
-    if judged and not told:
+        if fault is not None:
+            result.setdefault(f"{name} {fault.outcome}", fault)
+    yield from result.values()
+    if judged and not result:
         yield passed(at=metrics.count, measured=judged)
-    elif not told:
+    elif not result:
         text = "no series is one of the metrics that every run must have"
         yield unknown(text, missing=["metrics"], at=metrics.count)
 
@@ -84,7 +86,8 @@ def metric_of_unclear_meaning(
 def _unclear(series: Metric, meant: Sequence[MetricEntry], limit: Mapping) -> Verdict:
     return unknown(
         f"{series.written.or_else('a series')} may be any of {len(meant)} metrics "
-        f"({', '.join(one.id for one in meant)}); a required one is exactly "
+        f"({', '.join(metric_entry.id for metric_entry in meant)}); a required one "
+        "is exactly "
         f"{limit.mappings}",
         missing=[series.metric.name],
         at=series.written,

@@ -51,10 +51,10 @@ def series_without_identity(
 ) -> Verdicts:
     """Judge the labels of all series together, then the clocks."""
     lacking: dict[str, list[Metric]] = {}
-    series = [one for one in metrics.each() if one.metric.is_known]
-    for one in series:
-        for label in _missing(one, logs.shown):
-            lacking.setdefault(label, []).append(one)
+    series = [metric for metric in metrics.each() if metric.metric.is_known]
+    for metric in series:
+        for label in _missing(metric, logs.shown):
+            lacking.setdefault(label, []).append(metric)
     if not series:
         yield unknown(
             "no series is one of the dictionary",
@@ -94,10 +94,10 @@ def _missing(series: Metric, logs: tuple[RunLog, ...]) -> Iterator[str]:
 
 def _clocks(metrics: Metrics, host: Host, limit: Clocks) -> Verdicts:
     series = series_of(metrics, [_OFFSET])
-    told = [milliseconds_in(abs(v)) for one in series for v in finite_of(one)]
+    numbers = [milliseconds_in(abs(v)) for metric in series for v in finite_of(metric)]
     own = host.clock_offset_milliseconds
-    at = [one.values.places for one in series] if told else [own.places]
-    offset = max(told) if told else abs(own.need())
+    at = [metric.values.places for metric in series] if numbers else [own.places]
+    offset = max(numbers) if numbers else abs(own.need())
     if offset <= limit.clock_offset:
         yield passed(at=at[0], measured=offset, required=limit.clock_offset)
         return

@@ -50,10 +50,14 @@ def throughput_not_in_log(
     if not metrics.count.is_known and telemetry.throughput.is_known:
         return
     there = names_in(metrics)
-    wanted = [one.id for one in dictionary.of_clause("OBS-007")] if dictionary else []
-    found = [one for one in wanted if one in there]
-    if found:
-        yield passed(at=metrics.count, measured=", ".join(found))
+    wanted = (
+        [metric_entry.id for metric_entry in dictionary.of_clause("OBS-007")]
+        if dictionary
+        else []
+    )
+    texts = [text for text in wanted if text in there]
+    if texts:
+        yield passed(at=metrics.count, measured=", ".join(texts))
         return
     message = "no log holds a throughput or the utilisation of model FLOPS"
     if limit.absent_is == "fail" and there:

@@ -65,36 +65,40 @@ def training_metrics_sparse(
 ) -> Verdicts:
     """Judge each metric by its best series of a run."""
     by_plan = telemetry.log_interval_steps, telemetry.log_interval_seconds
-    if not metrics.count.is_known and any(one.is_known for one in by_plan):
+    if not metrics.count.is_known and any(value.is_known for value in by_plan):
         return
     metrics.each()
-    names = [one.id for one in dictionary.of_clause("OBS-003")] if dictionary else []
+    names = (
+        [metric_entry.id for metric_entry in dictionary.of_clause("OBS-003")]
+        if dictionary
+        else []
+    )
     windows = windows_of(events)
     best: dict[tuple[str | None, str], Kept | None] = {}
     untimed = False
     for series in series_of(metrics, names):
         samples = samples_of(series)
-        untimed = untimed or all(one.time is None for one in samples)
+        untimed = untimed or all(sample.time is None for sample in samples)
         title = series.metric.need()
         key = series.run.value, title
         gaps = training_gaps(samples, windows, limit.log_steps, limit.log_seconds)
         best[key] = better(best.get(key), kept(title, series, gaps, limit))
-    found = [one for one in best.values() if one is not None]
-    bad = [one for one in found if one.faults]
-    has_loss = any(one.title == _LOSS for one in found)
+    kepts = [item for item in best.values() if item is not None]
+    bad = [item for item in kepts if item.faults]
+    has_loss = any(item.title == _LOSS for item in kepts)
     if (not bad and not has_loss) or (bad and untimed):
         what = "times of the samples" if bad else f"two samples of {_LOSS}"
         lacking = bad[0].series.times.name if bad else _LOSS
-        if found or not any(one.is_known for one in by_plan):
+        if kepts or not any(value.is_known for value in by_plan):
             yield unknown(f"the logs lack {what}", missing=[lacking], at=metrics.count)
         return
     if not bad:
-        worst = max(found, key=lambda one: one.found.longest_gap)
+        worst = max(kepts, key=lambda item: item.found.longest_gap)
         yield passed(at=worst.series.values, measured=worst.found.longest_gap)
         return
-    worst = max(bad, key=lambda one: one.found.median_gap)
+    worst = max(bad, key=lambda item: item.found.median_gap)
     yield fail(
-        f"{len(bad)} of {len(found)} training metrics do not keep the interval of "
+        f"{len(bad)} of {len(kepts)} training metrics do not keep the interval of "
         f"{limit.log_steps} steps or {limit.log_seconds:g} s, whichever is longer; "
         f"{worst.title}: {worst.told}",
         at=worst.series.values,

@@ -40,15 +40,15 @@ def bf16_before_ampere(
         return
     generation = cluster.compute_capability.need()
     at = (precision.bf16, cluster.compute_capability)
-    found, required = dotted(generation), dotted(capability(limit.bf16_cc))
+    text, required = dotted(generation), dotted(capability(limit.bf16_cc))
     if generation >= capability(limit.bf16_cc):
-        yield passed(at=at, measured=found, required=required)
+        yield passed(at=at, measured=text, required=required)
         return
     yield fail(
-        f"bf16 is on, and the GPU has compute capability {found}; bf16 tensor cores "
+        f"bf16 is on, and the GPU has compute capability {text}; bf16 tensor cores "
         f"come with {required}",
         at=at,
-        measured=found,
+        measured=text,
         required=required,
         cost="the framework stops at start-up, or emulates bf16 slower than fp32",
         remedy="Use fp16 with dynamic loss scaling on this GPU.",

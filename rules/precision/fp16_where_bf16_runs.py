@@ -39,16 +39,16 @@ def fp16_where_bf16_runs(
     if cluster.compute_capability.need() < capability(limit.bf16_cc):
         return
     compute = precision.compute_dtype
-    found = compute.need()
+    text = compute.need()
     at = (precision.fp16, compute, cluster.compute_capability)
-    if found != "fp16":
-        yield passed(at=at, measured=found)
+    if text != "fp16":
+        yield passed(at=at, measured=text)
         return
     generation = dotted(cluster.compute_capability.need())
     yield fail(
         f"fp16 is on, and the GPU (compute capability {generation}) has bf16",
         at=at,
-        measured=found,
+        measured=text,
         required="bf16",
         cost="overflow skips steps, and a loss scale at its minimum ends the run",
     )

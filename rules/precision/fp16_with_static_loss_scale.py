@@ -40,16 +40,16 @@ def fp16_with_static_loss_scale(
 ) -> Verdicts:
     """Judge the scale; 0 means dynamic."""
     scale = precision.loss_scale
-    found = scale.need()
-    if found == 0:
-        yield passed(at=scale, measured=found)
+    value = scale.need()
+    if value == 0:
+        yield passed(at=scale, measured=value)
         return
-    if found < 0:
+    if value < 0:
         return  # judged as a setting out of range
     yield fail(
-        f"the loss scale is fixed at {found:,.0f}",
+        f"the loss scale is fixed at {value:,.0f}",
         at=scale,
-        measured=found,
+        measured=value,
         required=0,
         cost="gradients overflow or vanish as their size changes over the run",
         remedy=f"Set loss_scale to 0 and initial_scale_power to {usual.initial_power}.",

@@ -46,14 +46,14 @@ def fp8_without_hardware_support(
     what = f"the fp8 recipe {recipe.value}" if is_block_scaled else "fp8"
     generation = cluster.compute_capability.need()
     at = (precision.fp8, recipe, cluster.compute_capability)
-    found, required = dotted(generation), dotted(least)
+    text, required = dotted(generation), dotted(least)
     if generation >= least:
-        yield passed(at=at, measured=found, required=required)
+        yield passed(at=at, measured=text, required=required)
         return
     yield fail(
-        f"{what} needs compute capability {required}, and the GPU has {found}",
+        f"{what} needs compute capability {required}, and the GPU has {text}",
         at=at,
-        measured=found,
+        measured=text,
         required=required,
         cost="the run stops when the first fp8 layer is built",
         remedy="Use bf16 on this GPU.",

@@ -47,11 +47,9 @@ def gradient_clipping_off(
     if limit.clip_min < norm <= limit.clip_max:
         yield passed(at=clip, measured=norm, required=limit.clip_max)
         return
-    found = (
-        f"gradients are clipped at {norm:g}" if norm else "gradients are not clipped"
-    )
+    text = f"gradients are clipped at {norm:g}" if norm else "gradients are not clipped"
     yield fail(
-        f"{found}; pretraining needs a norm of at most {limit.clip_max:g}",
+        f"{text}; pretraining needs a norm of at most {limit.clip_max:g}",
         at=clip,
         measured=norm,
         required=limit.clip_max,

@@ -58,15 +58,15 @@ def gradients_summed_in_16_bits(
 
 
 def _judged(dtype: Value[str], terms: Value[int], name: str, least: int) -> Verdict:
-    count, found = terms.need(), dtype.need()
-    if found == "fp32":
-        return passed(at=[dtype, terms], measured=found)
+    count, text = terms.need(), dtype.need()
+    if text == "fp32":
+        return passed(at=[dtype, terms], measured=text)
     dtype.need_stated()
     return fail(
-        f"gradients of {count:,} {name} are summed in {found}; from {least:,} on the "
+        f"gradients of {count:,} {name} are summed in {text}; from {least:,} on the "
         "sum should be in fp32",
         at=[dtype, terms],
-        measured=found,
+        measured=text,
         required="fp32",
         cost="small gradients vanish in the sum, and the loss drifts",
         fix=_fix(dtype),

@@ -58,11 +58,11 @@ def tf32_switched_off(
             yield passed(at=[switch, compute])
         return
     if override is not None and is_overridden:
-        at, found = [override.place], f"{_OVERRIDE} is 0"
+        at, text = [override.place], f"{_OVERRIDE} is 0"
     else:
-        at, found = list(switch.places), "tf32 is off and compute is in fp32"
+        at, text = list(switch.places), "tf32 is off and compute is in fp32"
     yield fail(
-        f"{found}, and the GPU (compute capability {dotted(generation)}) has TF32",
+        f"{text}, and the GPU (compute capability {dotted(generation)}) has TF32",
         at=at,
         cost="fp32 matrix products run without tensor cores, some eight times slower",
         remedy="Turn TF32 on: tf32 true, torch.set_float32_matmul_precision('high'), "

@@ -35,9 +35,9 @@ def training_in_full_precision(precision: Precision) -> Verdicts:
     if precision.fp8.value or weights.value in _HALF:
         yield passed(at=[precision.fp8, weights])
         return
-    found = compute.need()
-    if found != "fp32":
-        yield passed(at=compute, measured=found)
+    text = compute.need()
+    if text != "fp32":
+        yield passed(at=compute, measured=text)
         return
     if not compute.places:
         yield unknown(
@@ -48,7 +48,7 @@ def training_in_full_precision(precision: Precision) -> Verdicts:
     yield fail(
         "training computes in fp32; mixed precision is required",
         at=[compute, precision.bf16, precision.fp16],
-        measured=found,
+        measured=text,
         required="bf16, fp16 or fp8",
         cost="matrix products run at a fraction of tensor-core speed, with twice the "
         "memory and traffic",

@@ -42,19 +42,19 @@ def weights_updated_in_16_bits(
     if model.adapter.or_else("none") != "none":
         return
     weights, engine = precision.parameter_dtype, parallelism.engine
-    found = weights.need()
+    text = weights.need()
     state = precision.optimizer_state_dtype
     keeps_a_copy = engine.value in _KEEP_A_COPY or (
         run.framework.value == "nanotron" and state.value == "fp32"
     )
-    if found not in _HALF or keeps_a_copy:
-        yield passed(at=[weights, state, engine], measured=found)
+    if text not in _HALF or keeps_a_copy:
+        yield passed(at=[weights, state, engine], measured=text)
         return
     weights.need_stated()
     yield fail(
-        f"weights are kept and updated in {found}, without a copy in fp32",
+        f"weights are kept and updated in {text}, without a copy in fp32",
         at=[weights, state],
-        measured=found,
+        measured=text,
         required="fp32",
         cost="late in the run updates round to nothing",
     )

@@ -52,17 +52,20 @@ class Drill(Record):
 def drills_of(events: RunEvents, logs: RunLogs) -> list[Drill]:
     """All drills that events name, in the order of the logs."""
     by_name: dict[str, list[RunEvent]] = {}
-    for one in events.shown:
-        if one.drill.value and one.event.value in _PHASES:
-            by_name.setdefault(one.drill.value, []).append(one)
-    found = [
+    for run_event in events.shown:
+        if run_event.drill.value and run_event.event.value in _PHASES:
+            by_name.setdefault(run_event.drill.value, []).append(run_event)
+    drills = [
         _drill(name, part, logs.shown)
-        for name, told in by_name.items()
-        for part in _parts(told)
+        for name, run_events in by_name.items()
+        for part in _parts(run_events)
     ]
     # A log that is given twice tells of no more drills.
     return [
-        *{(one.name, one.begin, one.seconds, one.open): one for one in found}.values()
+        *{
+            (drill.name, drill.begin, drill.seconds, drill.open): drill
+            for drill in drills
+        }.values()
     ]
 
 
@@ -72,8 +75,8 @@ def _parts(events: Sequence[RunEvent]) -> list[list[RunEvent]]:
     Several logs may each call its own drill so; or they tell of parts of one.
     """
     by_log: dict[int | None, list[RunEvent]] = {}
-    for one in events:
-        by_log.setdefault(one.log.value, []).append(one)
+    for event in events:
+        by_log.setdefault(event.log.value, []).append(event)
     are_whole = all(_is_whole(_times(part)) for part in by_log.values())
     return [*by_log.values()] if are_whole else [list(events)]
 
@@ -83,13 +86,13 @@ def _is_whole(times: Mapping[str, float]) -> bool:
 
 
 def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Drill:
-    places = tuple(p for one in events[:1] for p in one.event.places)
+    places = tuple(p for event in events[:1] for p in event.event.places)
     drill = Drill(name, places)
-    broken = [one for one in events if one.status.value in _FAILED]
+    broken = [event for event in events if event.status.value in _FAILED]
     last = events[-1]
     if broken and broken[-1] is last:
-        told = last.reason.or_else("") or f"{last.event.value} {last.status.value}"
-        return drill._replace(failed=told)
+        result = last.reason.or_else("") or f"{last.event.value} {last.status.value}"
+        return drill._replace(failed=result)
     if problem := _clocks(events, logs):
         return drill._replace(open=problem, missing="run_logs.clock")
     times = _times(events)
@@ -98,10 +101,10 @@ def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Dri
         if needed not in times:
             text = f"no {needed} with a time is in the logs"
             return drill._replace(open=text, missing=needed)
-    phases = [(one, times[one]) for one in _PHASES if one in times]
-    for (one, earlier), (other, later) in pairwise(phases):
+    phases = [(text, times[text]) for text in _PHASES if text in times]
+    for (item, earlier), (other, later) in pairwise(phases):
         if later < earlier:
-            text = f"{other} is {duration(earlier - later)} before {one}"
+            text = f"{other} is {duration(earlier - later)} before {item}"
             return drill._replace(open=f"{text}: its order cannot be", missing=other)
     return drill._replace(
         begin=times[begin],
@@ -113,8 +116,8 @@ def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Dri
 def _times(events: Sequence[RunEvent]) -> dict[str, float]:
     """When each happened: the first word of a failure, the last of what follows."""
     times: dict[str, float] = {}
-    for one in events:
-        name, time = one.event.value, one.time.value
+    for event in events:
+        name, time = event.event.value, event.time.value
         if name is None or time is None:
             continue
         choose = min if name in {_INJECTED, _DETECTED} else max
@@ -124,16 +127,18 @@ def _times(events: Sequence[RunEvent]) -> dict[str, float]:
 
 def _clocks(events: Sequence[RunEvent], logs: Sequence[RunLog]) -> str:
     """Why times of several logs do not compare; empty where they do."""
-    numbers = {one.log.value for one in events}
+    numbers = {event.log.value for event in events}
     if None in numbers:
         return "in which log its events stand is not told"
     if len(numbers) <= 1:
         return ""
     clocks = [
-        logs[one].clock.value if one is not None and 0 <= one < len(logs) else None
-        for one in numbers
+        logs[number].clock.value
+        if number is not None and 0 <= number < len(logs)
+        else None
+        for number in numbers
     ]
-    if all(one == _UTC for one in clocks):
+    if all(clock == _UTC for clock in clocks):
         return ""
     return f"its events stand in {len(numbers)} logs, of which not all are in UTC"
 

@@ -41,10 +41,10 @@ def device_limit_left_empty(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if not file.format.startswith(_FORMATS):
             continue
-        asked = [key for key in file.keys if key.path[-1] in _DEVICES]
-        empty = [key for key in asked if key.value in (None, "")]
-        if asked and not empty:
-            yield passed(at=[key.place for key in asked])
+        stated_keys = [key for key in file.keys if key.path[-1] in _DEVICES]
+        empty = [key for key in stated_keys if key.value in (None, "")]
+        if stated_keys and not empty:
+            yield passed(at=[key.place for key in stated_keys])
         for key in empty:
             yield fail(
                 f"{key.path[-1]} has no number, which Kubernetes reads as 0",

@@ -47,11 +47,11 @@ def error_handling_off(
     if not environment.files:
         yield unknown("no script sets the environment", missing=["environment"])
         return
-    found = [one for name in _NAMES if (one := environment.find(name))]
+    variables = [result for name in _NAMES if (result := environment.find(name))]
     blocking = any(
-        one.value == "1" for name in _BLOCKING if (one := environment.find(name))
+        result.value == "1" for name in _BLOCKING if (result := environment.find(name))
     )
-    for variable in found:
+    for variable in variables:
         if variable.value is None:
             raise MissingEvidence(variable.name, "its value is set outside the files")
         if integer_seen(variable.value) == limit.forbidden_value and not blocking:
@@ -67,4 +67,4 @@ def error_handling_off(
                 else None,
             )
             return
-    yield passed(at=[variable.place for variable in found])
+    yield passed(at=[variable.place for variable in variables])

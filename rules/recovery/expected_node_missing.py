@@ -31,8 +31,8 @@ def expected_node_missing(fleet: Fleet) -> Verdicts:
     """Compare who came with who was expected, by name where names are known."""
     who = fleet.attendance
     expected = who.expected.need()
-    unread = {one.node for one in who.unread}
-    came = len({one.name for one in fleet.nodes})
+    unread = {unread.node for unread in who.unread}
+    came = len({node.name for node in fleet.nodes})
     missing = tuple(name for name in who.missing if name not in unread)
     if missing:
         reported = expected - len(missing)

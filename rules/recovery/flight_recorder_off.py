@@ -46,7 +46,7 @@ def flight_recorder_off(
     """Judge the size of the buffer and the dump on a timeout."""
     if run.framework.value == "torchtitan":
         return
-    sizes = [one for name in _SIZES if (one := environment.find(name))]
+    sizes = [variable for name in _SIZES if (variable := environment.find(name))]
     dump = environment.find(_DUMP)
     if dump is not None and (dump.value or "").lower() in _OFF:
         yield fail(

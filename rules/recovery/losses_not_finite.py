@@ -41,7 +41,9 @@ class NonFinite(Numbers):
 @rule(clause="FT-045")
 def losses_not_finite(metrics: Metrics, limit: NonFinite) -> Verdicts:
     """Judge the longest row of losses that are no number."""
-    series = [one for one in series_of(metrics, ["train.loss"]) if samples_of(one)]
+    series = [
+        metric for metric in series_of(metrics, ["train.loss"]) if samples_of(metric)
+    ]
     if not series:
         yield unknown(
             "no log holds the training loss",
@@ -49,7 +51,7 @@ def losses_not_finite(metrics: Metrics, limit: NonFinite) -> Verdicts:
             at=metrics.count,
         )
         return
-    rows = [(_longest_row(one), one) for one in series]
+    rows = [(_longest_row(metric), metric) for metric in series]
     row, worst = max(rows, key=lambda pair: len(pair[0]))
     at = [worst.values, worst.not_finite]
     if len(row) <= limit.non_finite_in_a_row:
@@ -74,7 +76,7 @@ def _longest_row(series: Metric) -> list[Sample]:
     rows = [
         list(row)
         for is_missing, row in groupby(
-            samples_of(series), key=lambda one: one.value is None
+            samples_of(series), key=lambda sample: sample.value is None
         )
         if is_missing
     ]

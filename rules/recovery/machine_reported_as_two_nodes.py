@@ -25,13 +25,15 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="FT-043")
 def machine_reported_as_two_nodes(fleet: Fleet) -> Verdicts:
     """Name both nodes of each pair."""
-    names = {one.file: one.name for one in fleet.nodes}
+    names = {node.file: node.name for node in fleet.nodes}
     known = {*names.values()}
-    pairs = [one for one in fleet.attendance.repeated if one.name not in known]
-    for one in pairs:
-        hosts = tuple(sorted({names.get(file, file) for file in one.files}))
+    pairs = [
+        repeated for repeated in fleet.attendance.repeated if repeated.name not in known
+    ]
+    for pair in pairs:
+        hosts = tuple(sorted({names.get(file, file) for file in pair.files}))
         yield fail(
-            f"{one.problem}; each machine must be one node",
+            f"{pair.problem}; each machine must be one node",
             measured=len(hosts),
             required=1,
             cost="one of them was never looked at",

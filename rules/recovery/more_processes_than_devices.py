@@ -37,7 +37,7 @@ def more_processes_than_devices(
     variable, processes = environment.find(_NAME), recovery.processes_per_node
     if variable is None or not variable.value or not processes.is_known:
         return
-    devices = [one for one in variable.value.split(",") if one.strip()]
+    devices = [part for part in variable.value.split(",") if part.strip()]
     at = [variable.place, *processes.places]
     if processes.need() <= len(devices):
         yield passed(at=at, measured=processes.need(), required=len(devices))

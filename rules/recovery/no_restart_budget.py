@@ -58,7 +58,7 @@ def no_restart_budget(
         return
     restarts.need()
     length = (run.hours, run.steps, run.epochs, recovery.walltime_seconds)
-    if not checkpoint.enabled.value and not any(one.is_known for one in length):
+    if not checkpoint.enabled.value and not any(value.is_known for value in length):
         run.hours.need()
     requeue = "no requeue" if recovery.requeue.is_known else "no requeue asked for"
     yield fail(

@@ -27,8 +27,12 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def node_reported_twice(fleet: Fleet) -> Verdicts:
     """Name the nodes that came twice, then those that nobody expects."""
     who = fleet.attendance
-    known = {one.name for one in fleet.nodes}
-    twice = {one.name: one.files for one in who.repeated if one.name in known}
+    known = {node.name for node in fleet.nodes}
+    twice = {
+        repeated.name: repeated.files
+        for repeated in who.repeated
+        if repeated.name in known
+    }
     hosts = tuple(sorted(twice))
     if hosts:
         files = twice[hosts[0]]

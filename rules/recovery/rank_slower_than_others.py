@@ -46,19 +46,19 @@ class Straggler(Numbers):
 def rank_slower_than_others(metrics: Metrics, limit: Straggler) -> Verdicts:
     """Judge the slowest rank of each window; the worst of all is told."""
     series = {
-        one.rank.value: one
-        for one in series_of(metrics, ["train.step_time.rank"])
-        if one.rank.is_known
+        metric.rank.value: metric
+        for metric in series_of(metrics, ["train.step_time.rank"])
+        if metric.rank.is_known
     }
     windows: dict[int, dict[int | None, float]] = {}
-    for rank, one in series.items():
-        for number, found in _medians(one, limit.window).items():
-            windows.setdefault(number, {})[rank] = found
+    for rank, metric in series.items():
+        for number, value in _medians(metric, limit.window).items():
+            windows.setdefault(number, {})[rank] = value
     ratios = [
-        (found / median(ranks.values()), rank, number, found)
+        (item / median(ranks.values()), rank, number, item)
         for number, ranks in windows.items()
         if len(ranks) >= limit.fewest_ranks and median(ranks.values())
-        for rank, found in ranks.items()
+        for rank, item in ranks.items()
     ]
     if not ratios:
         yield unknown(
@@ -68,18 +68,18 @@ def rank_slower_than_others(metrics: Metrics, limit: Straggler) -> Verdicts:
             at=metrics.count,
         )
         return
-    ratio, rank, number, found = max(ratios, key=lambda one: one[0])
+    ratio, rank, number, value = max(ratios, key=lambda ratio: ratio[0])
     at = series[rank].values
     if ratio <= limit.straggler_ratio:
         yield passed(at=at, measured=ratio, required=limit.straggler_ratio)
         return
-    slow = {one[1] for one in ratios if one[0] > limit.straggler_ratio}
+    slow = {ratio[1] for ratio in ratios if ratio[0] > limit.straggler_ratio}
     also = f"; {len(slow) - 1} more ranks are slow" if slow - {rank} else ""
     node = series[rank].node.value
     where = f" on {node}" if node else ""
     first = number * limit.window
     yield fail(
-        f"rank {rank}{where} takes {found:.3g} s a step in steps {first:,} to "
+        f"rank {rank}{where} takes {value:.3g} s a step in steps {first:,} to "
         f"{first + limit.window - 1:,}, {ratio:.2f} times the median of "
         f"{len(windows[number])} ranks; at most {limit.straggler_ratio:g} times is "
         f"expected{also}",
@@ -94,9 +94,9 @@ def rank_slower_than_others(metrics: Metrics, limit: Straggler) -> Verdicts:
 def _medians(series: Metric, window: int) -> Mapping[int, float]:
     return medians_by_window(
         (
-            (one.step, one.value)
-            for one in samples_of(series)
-            if one.step is not None and one.value is not None
+            (sample.step, sample.value)
+            for sample in samples_of(series)
+            if sample.step is not None and sample.value is not None
         ),
         window,
     )

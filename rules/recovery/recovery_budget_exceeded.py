@@ -55,9 +55,9 @@ def recovery_budget_exceeded(
     )
     granted = {name: forecast.named(name).estimate for _, name, _ in phases}
     known = [
-        (title, found.value, leaf)
+        (title, estimate.value, leaf)
         for title, name, leaf in phases
-        if (found := granted[name]) is not None and found.kind == "exact"
+        if (estimate := granted[name]) is not None and estimate.kind == "exact"
     ]
     total = sum(seconds for _, seconds, _ in known)
     at = [leaf for _, _, leaf in known]

@@ -45,11 +45,11 @@ def recovery_drill_too_slow(
     events: RunEvents, logs: RunLogs, limit: Recovery
 ) -> Verdicts:
     """Judge all drills together; what cannot be told of one is told of it."""
-    found = drills_of(events, logs)
-    judged = [one for one in found if one.seconds is not None]
-    if not found and limit.absent_is != "unknown":
+    drills = drills_of(events, logs)
+    judged = [drill for drill in drills if drill.seconds is not None]
+    if not drills and limit.absent_is != "unknown":
         return
-    for drill in found:
+    for drill in drills:
         if drill.failed:
             yield fail(
                 f"{drill.name} did not recover: {drill.failed}",
@@ -73,21 +73,21 @@ def recovery_drill_too_slow(
 
 
 def _together(judged: list[Drill], limit: Recovery) -> Verdicts:
-    times = [one.seconds for one in judged if one.seconds is not None]
+    times = [drill.seconds for drill in judged if drill.seconds is not None]
     if not times:
         return
-    slowest = max(judged, key=lambda one: one.seconds or 0)
-    found = percentile(times, limit.percentile)
-    if found <= limit.recovery_p95:
-        yield passed(at=slowest.places, measured=found, required=limit.recovery_p95)
+    slowest = max(judged, key=lambda drill: drill.seconds or 0)
+    value = percentile(times, limit.percentile)
+    if value <= limit.recovery_p95:
+        yield passed(at=slowest.places, measured=value, required=limit.recovery_p95)
         return
-    slow = [one for one in times if one > limit.recovery_p95]
+    slow = [time for time in times if time > limit.recovery_p95]
     yield fail(
-        f"recovery takes {duration(found)}, {limit.percentile} of {len(times)} drills; "
+        f"recovery takes {duration(value)}, {limit.percentile} of {len(times)} drills; "
         f"at most {duration(limit.recovery_p95)} are allowed: {len(slow)} were slower, "
         f"{slowest.name} took {duration(slowest.seconds or 0)}{slowest.longest_phase}",
         at=slowest.places,
-        measured=found,
+        measured=value,
         required=limit.recovery_p95,
         cost="every failure stops all GPUs for that long",
     )

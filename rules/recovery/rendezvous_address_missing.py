@@ -46,7 +46,7 @@ def rendezvous_address_missing(
     endpoint, launcher = recovery.rendezvous_endpoint, recovery.launcher
     nodes = cluster.nodes
     counted = _NODES.get(launcher.value or "", ())
-    if nodes.or_else(1) <= 1 or not any(one.key in counted for one in nodes.places):
+    if nodes.or_else(1) <= 1 or not any(place.key in counted for place in nodes.places):
         return
     if not all(place.file.endswith(_SCRIPTS) for place in launcher.places):
         return

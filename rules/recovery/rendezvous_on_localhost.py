@@ -63,7 +63,7 @@ def rendezvous_on_localhost(
 
 def _is_literal(text: str, places: tuple[Place, ...]) -> Iterator[bool]:
     """Whether each place holds the text itself, and no variable that may be set."""
-    return (one.span is None or one.span.length == len(text) for one in places)
+    return (place.span is None or place.span.length == len(text) for place in places)
 
 
 def _is_own_host(text: str) -> bool:

@@ -40,10 +40,12 @@ def report_out_of_date(fleet: Fleet, limit: Age) -> Verdicts:
         missing = "fleet.started"
         raise MissingEvidence(missing, "when the fleet is judged is not known")
     ages = {
-        one.name: hours(now - one.taken) for one in fleet.nodes if one.taken is not None
+        node.name: hours(now - node.taken)
+        for node in fleet.nodes
+        if node.taken is not None
     }
     old = tuple(sorted(name for name, age in ages.items() if age > limit.report_age))
-    untold = tuple(sorted({one.name for one in fleet.nodes} - ages.keys()))
+    untold = tuple(sorted({node.name for node in fleet.nodes} - ages.keys()))
     if old:
         oldest = max(ages.values())
         yield fail(

@@ -30,19 +30,19 @@ _DIGITS = re.compile(r"[\d,]+")
 @rule(clause="FT-041")
 def report_unread(fleet: Fleet) -> Verdicts:
     """Tell the reports by what is wrong with them."""
-    known = {one.name for one in fleet.nodes}
+    known = {node.name for node in fleet.nodes}
     by_problem: dict[str, list[Unread]] = {}
-    for one in fleet.attendance.unread:
-        if one.node not in known:
+    for unread in fleet.attendance.unread:
+        if unread.node not in known:
             # Where each of them breaks off is no problem of its own.
-            by_problem.setdefault(_DIGITS.sub("", one.problem), []).append(one)
-    for found in by_problem.values():
-        hosts = tuple(sorted({one.node for one in found if one.node}))
-        first = f"{found[0].problem} ({found[0].file}"
-        more = f" and {len(found) - 1:,} more" if found[1:] else ""
+            by_problem.setdefault(_DIGITS.sub("", unread.problem), []).append(unread)
+    for unreads in by_problem.values():
+        hosts = tuple(sorted({unread.node for unread in unreads if unread.node}))
+        first = f"{unreads[0].problem} ({unreads[0].file}"
+        more = f" and {len(unreads) - 1:,} more" if unreads[1:] else ""
         yield fail(
             f"{first}{more}); every report must be readable",
-            measured=len(found),
+            measured=len(unreads),
             required=0,
             cost="nothing is known of these nodes",
             hosts=hosts,

@@ -40,10 +40,10 @@ def reports_scattered(fleet: Fleet, limit: Spread) -> Verdicts:
         return
     now = fleet.started
     times = {
-        one.name: one.taken
-        for one in fleet.nodes
-        if one.taken is not None
-        and (now is None or hours(now - one.taken) <= limit.report_age)
+        node.name: node.taken
+        for node in fleet.nodes
+        if node.taken is not None
+        and (now is None or hours(now - node.taken) <= limit.report_age)
     }
     middle = median(times.values()) if times else 0.0
     far = tuple(
@@ -63,15 +63,15 @@ def reports_scattered(fleet: Fleet, limit: Spread) -> Verdicts:
             hosts=far,
         )
     releases: dict[str, list[str]] = {}
-    for one in fleet.nodes:
-        if one.release:
-            releases.setdefault(one.release, []).append(one.name)
-    ordered = sorted(releases.items(), key=lambda one: -len(one[1]))
+    for node in fleet.nodes:
+        if node.release:
+            releases.setdefault(node.release, []).append(node.name)
+    ordered = sorted(releases.items(), key=lambda item: -len(item[1]))
     odd = tuple(sorted({name for _, names in ordered[1:] for name in names}))
     if odd:
-        told = ", ".join(f"{release} on {len(names):,}" for release, names in ordered)
+        text = ", ".join(f"{release} on {len(names):,}" for release, names in ordered)
         yield fail(
-            f"of another release of speccheck ({told}); one is to be expected",
+            f"of another release of speccheck ({text}); one is to be expected",
             measured=len(ordered),
             required=1,
             hosts=odd,

@@ -48,18 +48,18 @@ def restart_policy_refused(stated: StatedKeys) -> Verdicts:
             pod = keys[*at, *_POD]
             policy = keys.get((*at, *_POD, "restartPolicy"))
             failures = keys.get((*at, _FAILURES))
-            found = str(policy.value) if policy else ""
+            text = str(policy.value) if policy else ""
             allowed = _ALLOWED[1:] if failures else _ALLOWED
-            if found in allowed or (not found and _is_filled_in(file, failures)):
+            if text in allowed or (not text and _is_filled_in(file, failures)):
                 yield passed(at=(policy or pod).place)
                 continue
-            written = found or "not stated, which means Always"
+            written = text or "not stated, which means Always"
             beside = f" beside {_FAILURES}" if failures else " for a Job"
             yield fail(
                 f"restartPolicy is {written}; Kubernetes takes "
                 f"{' or '.join(allowed)}{beside}",
                 at=[(policy or pod).place, *([failures.place] if failures else [])],
-                measured=found or "Always",
+                measured=text or "Always",
                 required=" or ".join(allowed),
                 cost="the API server rejects the object and nothing starts",
                 remedy=f"Set restartPolicy: {allowed[-1]}.",

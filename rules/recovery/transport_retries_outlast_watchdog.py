@@ -62,7 +62,7 @@ def transport_retries_outlast_watchdog(
     is_mrc = fabric == "mrc"
     timeout = environment.find("NCCL_MRC_TIMEOUT" if is_mrc else "NCCL_IB_TIMEOUT")
     count = None if is_mrc else environment.find("NCCL_IB_RETRY_CNT")
-    stated = [one for one in (timeout, count) if one is not None]
+    stated = [variable for variable in (timeout, count) if variable is not None]
     if not stated:
         return
     used = release(run.nccl_version.or_else(""))
@@ -74,7 +74,7 @@ def transport_retries_outlast_watchdog(
         retries = _number(count, nccl, "NCCL_IB_RETRY_CNT", used)
         seconds = ib_retry_time(exponent, retries, limit.ib_unit).value
     unit = limit.mrc_unit if is_mrc else limit.ib_unit
-    at = [one.place for one in stated]
+    at = [variable.place for variable in stated]
     watchdog = communication.timeout_seconds
     allowed = min(limit.retry_max, watchdog.or_else(limit.retry_max))
     if seconds <= allowed:

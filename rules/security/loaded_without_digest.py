@@ -30,18 +30,18 @@ class Digest(Numbers):
 
 
 @rule(clause="SEC-004", about=("security.verified_digest",))
-def loaded_without_digest(security: Security, asked: Digest) -> Verdicts:
+def loaded_without_digest(security: Security, digest: Digest) -> Verdicts:
     """Judge the digest that is verified on load."""
-    found = security.verified_digest
-    if not found.is_known:
+    value = security.verified_digest
+    if not value.is_known:
         return
-    if found.need() == asked.digest:
-        yield passed(at=found, measured=found.need())
+    if value.need() == digest.digest:
+        yield passed(at=value, measured=value.need())
         return
     yield fail(
-        f"shards and checkpoints are verified by {found.need()} when they are loaded",
-        at=found,
-        measured=found.need(),
-        required=asked.digest,
+        f"shards and checkpoints are verified by {value.need()} when they are loaded",
+        at=value,
+        measured=value.need(),
+        required=digest.digest,
         cost="corrupt or replaced files are trained on and restored",
     )

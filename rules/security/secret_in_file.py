@@ -37,15 +37,15 @@ def secret_in_file(
     stated: StatedKeys, environment: Environment, limit: SecretLimit
 ) -> Verdicts:
     """Judge each text by the shapes of credentials; the text itself is never shown."""
-    found = [
+    text_lists = [
         (name, kind, text, source.place)
         for name, text, source in _texts(stated, environment)
         if (kind := secret_kind(name, text)) is not None
     ]
-    if len(found) <= limit.secrets_max:
-        yield passed(measured=len(found), required=limit.secrets_max)
+    if len(text_lists) <= limit.secrets_max:
+        yield passed(measured=len(text_lists), required=limit.secrets_max)
         return
-    for name, kind, text, place in found:
+    for name, kind, text, place in text_lists:
         yield fail(
             f"{name} holds a credential: {kind} {masked(text)}",
             at=place,

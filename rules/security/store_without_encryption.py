@@ -33,12 +33,12 @@ _PLAIN = ("http", "ftp")
 @rule(clause="SEC-001")
 def store_without_encryption(stated: StatedKeys, environment: Environment) -> Verdicts:
     """Judge the scheme of each address that a file states."""
-    found = list(_addresses(stated, environment))
-    if not found:
+    text_lists = list(_addresses(stated, environment))
+    if not text_lists:
         return
     plain = [
         (name, scheme, place)
-        for name, scheme, host, place in found
+        for name, scheme, host, place in text_lists
         if scheme in _PLAIN and not is_private_host(host)
     ]
     for name, scheme, place in plain:
@@ -51,7 +51,7 @@ def store_without_encryption(stated: StatedKeys, environment: Environment) -> Ve
             remedy=f"Use {scheme}s or an encrypted store.",
         )
     if not plain:
-        yield passed(at=[place for _, _, _, place in found])
+        yield passed(at=[place for _, _, _, place in text_lists])
 
 
 def _addresses(
@@ -59,8 +59,8 @@ def _addresses(
 ) -> Iterator[tuple[str, str, str, Place]]:
     for file in stated.files:
         for key, text in file.texts:
-            if found := store_address(text):
-                yield str(key.path[-1]), *found, key.place
+            if texts := store_address(text):
+                yield str(key.path[-1]), *texts, key.place
     for variable in environment.variables:
-        if variable.value and (found := store_address(variable.value)):
-            yield variable.name, *found, variable.place
+        if variable.value and (texts := store_address(variable.value)):
+            yield variable.name, *texts, variable.place

@@ -43,11 +43,13 @@ def expected_generation(
     else:
         least, by = peers, "its peers have"
     own = gpu.pcie_generation_maximum_of_gpu
-    best = [one for one in (own.value, board.value) if one is not None]
-    found = leaf.or_else(0)
-    if found and ((best and found >= min(best)) or 0 < of_type <= found):
+    best = [item for item in (own.value, board.value) if item is not None]
+    number = leaf.or_else(0)
+    if number and ((best and number >= min(best)) or 0 < of_type <= number):
         return Expected(least, by, is_sure=True, leaf=leaf.name)
-    reason = by if found < least else f"nobody tells what the slot can do ({slot.note})"
+    reason = (
+        by if number < least else f"nobody tells what the slot can do ({slot.note})"
+    )
     return Expected(least, reason, is_sure=False, leaf=slot.name)
 
 
@@ -66,20 +68,20 @@ def expected_width(
     both = min(slot or 0, most.or_else(0))
     if both > least:
         least, by = both, "it and its slot have"
-    found = leaf.or_else(0)
-    enough = [one for one in (most.value, slot) if one]
-    if found and found >= least and enough and found >= min(enough):
+    number = leaf.or_else(0)
+    enough = [item for item in (most.value, slot) if item]
+    if number and number >= least and enough and number >= min(enough):
         return Expected(least, by, is_sure=True, leaf=leaf.name)
-    reason = by if found < least else "nobody tells how many lanes the slot has"
+    reason = by if number < least else "nobody tells how many lanes the slot has"
     return Expected(least, reason, is_sure=False, leaf=most.name)
 
 
 def _best(gpu: Gpu, gpus: Gpus, leaf: Value[int]) -> int:
     """The highest value of that leaf among the GPUs of the same model."""
     model, name = gpu.name.value, leaf.name.rpartition(".")[2]
-    peers = [one for one in gpus.shown if model and one.name.value == model]
-    found = [getattr(one, name).or_else(0) for one in peers]
-    return max(found, default=0)
+    peers = [gpu for gpu in gpus.shown if model and gpu.name.value == model]
+    result = [getattr(peer, name).or_else(0) for peer in peers]
+    return max(result, default=0)
 
 
 def _stated(leaf: Value[int]) -> int:

@@ -13,18 +13,22 @@ NO_PORT = "the port above the device is not in the snapshot"
 
 def by_address(devices: PciDevices) -> dict[str, PciDevice]:
     """The devices that tell their address."""
-    return {one.address.need(): one for one in devices.shown if one.address.is_known}
+    return {
+        pci_device.address.need(): pci_device
+        for pci_device in devices.shown
+        if pci_device.address.is_known
+    }
 
 
 def above(device: PciDevice) -> tuple[str, ...]:
     """The addresses above a device, from the root port down."""
-    return tuple(one for one in device.ancestors.need() if one)
+    return tuple(text for text in device.ancestors.need() if text)
 
 
 def port_above(device: PciDevice, known: dict[str, PciDevice]) -> PciDevice | None:
     """The other end of the link of a device; None where nobody tells."""
-    found = device.ancestors.or_else(())
-    return known.get(found[-1] or "") if found else None
+    texts = device.ancestors.or_else(())
+    return known.get(texts[-1] or "") if texts else None
 
 
 def is_bridge(device: PciDevice) -> bool:
@@ -42,13 +46,13 @@ def judged(device: PciDevice, port: PciDevice | None, what: str, cost: str) -> V
         ),
         (device.width, device.width_maximum, port.width_maximum if port else None),
     )
-    at = [leaf for found, most, _ in pairs for leaf in (found, most)]
+    at = [leaf for value, most, _ in pairs for leaf in (value, most)]
     is_short = False
-    for found, most, of_port in pairs:
-        if found.need() < most.need():
+    for value, most, of_port in pairs:
+        if value.need() < most.need():
             if of_port is None:
                 raise MissingEvidence(device.ancestors.name, NO_PORT)
-            is_short |= found.need() < min(most.need(), of_port.need())
+            is_short |= value.need() < min(most.need(), of_port.need())
     text = shown(device)
     if not is_short:
         return passed(f"{device.title} runs at {text}", at=at)
@@ -68,10 +72,10 @@ def judged(device: PciDevice, port: PciDevice | None, what: str, cost: str) -> V
 def best(device: PciDevice, port: PciDevice | None) -> str:
     """The most that both ends of a link can do."""
     ends = [device, port] if port else [device]
-    speeds = [one.speed_maximum_gigatransfers_per_second.value for one in ends]
-    widths = [one.width_maximum.value for one in ends]
-    speed = min(one for one in speeds if one is not None)
-    return f"{speed:g} GT/s x{min(one for one in widths if one is not None)}"
+    speeds = [end.speed_maximum_gigatransfers_per_second.value for end in ends]
+    widths = [end.width_maximum.value for end in ends]
+    speed = min(speed for speed in speeds if speed is not None)
+    return f"{speed:g} GT/s x{min(width for width in widths if width is not None)}"
 
 
 def shown(device: PciDevice) -> str:

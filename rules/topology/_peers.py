@@ -11,12 +11,12 @@ def statuses(
     leaf: Value[tuple[int | None, ...]], gpu: Gpu, gpus: Gpus
 ) -> Iterator[tuple[Gpu, int]]:
     """Each peer with what the driver says of the way to it; unknown where it is not."""
-    found = leaf.need()
+    numbers = leaf.need()
     each = gpus.each()
-    if len(found) != len(each):
-        reason = f"it is of {len(found)} GPUs; the node has {len(each)}"
+    if len(numbers) != len(each):
+        reason = f"it is of {len(numbers)} GPUs; the node has {len(each)}"
         raise MissingEvidence(leaf.name, reason)
-    for peer, status in zip(each, found, strict=True):
+    for peer, status in zip(each, numbers, strict=True):
         if peer.path == gpu.path:
             continue
         if status is None:
@@ -24,9 +24,9 @@ def statuses(
         yield peer, status
 
 
-def told(found: dict[str, int]) -> str:
+def told(result: dict[str, int]) -> str:
     """GPU 3: it is switched off in the driver."""
     return "; ".join(
         f"{title}: {PEER_STATUSES.get(status, f'status {status}')}"
-        for title, status in found.items()
+        for title, status in result.items()
     )

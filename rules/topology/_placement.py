@@ -27,7 +27,7 @@ def is_near(mine: str, allowed: str) -> bool:
     """Whether two CPU lists have one in common."""
     others = [*processors(allowed)]
     return any(
-        max(one.start, other.start) < min(one.stop, other.stop)
-        for one in processors(mine)
+        max(processor.start, other.start) < min(processor.stop, other.stop)
+        for processor in processors(mine)
         for other in others
     )

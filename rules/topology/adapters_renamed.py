@@ -40,14 +40,14 @@ def adapters_renamed(
     """Judge the names against those of the type."""
     if machine.id and not machine.network_names.is_known:
         return
-    wanted = [one for one in machine.network_names.need() if one]
-    if any(one.endswith(_ANY) for one in wanted):
+    wanted = [text for text in machine.network_names.need() if text]
+    if any(text.endswith(_ANY) for text in wanted):
         return
     if machine.network_kind.need() in _WITHOUT_RDMA:
         return
-    names = [one.name.need() for one in adapters.each()]
-    lacking = [one for one in wanted if one not in names]
-    at = [one.name for one in adapters.each()]
+    names = [rdma_device.name.need() for rdma_device in adapters.each()]
+    lacking = [text for text in wanted if text not in names]
+    at = [rdma_device.name for rdma_device in adapters.each()]
     if len(lacking) <= limit.missing_max:
         yield passed(at=at, measured=len(names), required=len(wanted))
     elif len(names) >= len(wanted):

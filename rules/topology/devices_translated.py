@@ -42,17 +42,24 @@ def devices_translated(
     """Judge the group of each GPU and RDMA device."""
     if not is_bare_server(host):
         return
-    places = {one.pci_address.need() for one in (*gpus.each(), *adapters.each())}
-    mine = [one for one in devices.each() if one.address.need() in places]
+    places = {part.pci_address.need() for part in (*gpus.each(), *adapters.each())}
+    mine = [
+        pci_device
+        for pci_device in devices.each()
+        if pci_device.address.need() in places
+    ]
     if not mine:
         return
-    found = [one for one in mine if _is_translated(one)]
-    if found:
-        modes = ", ".join(sorted({str(one.iommu_domain.value) for one in found}))
+    pci_devices = [pci_device for pci_device in mine if _is_translated(pci_device)]
+    if pci_devices:
+        modes = ", ".join(
+            sorted({str(pci_device.iommu_domain.value) for pci_device in pci_devices})
+        )
         yield fail(
-            f"the IOMMU translates for {len(found)} of {len(mine)} GPUs and adapters "
+            f"the IOMMU translates for {len(pci_devices)} of {len(mine)} GPUs and "
+            "adapters "
             f"({modes}); it should for none",
-            at=[one.iommu_domain for one in found],
+            at=[pci_device.iommu_domain for pci_device in pci_devices],
             measured=modes,
             required=UNTRANSLATED,
             cost="peer and RDMA traffic are looked up in tables of the IOMMU",
@@ -64,8 +71,8 @@ def devices_translated(
     if host.iommu_units.value == 0:
         yield passed("no IOMMU is in use", at=host.iommu_units)
         return
-    domains = [one.iommu_domain for one in mine]
-    if all(one.need() == UNTRANSLATED for one in domains):
+    domains = [pci_device.iommu_domain for pci_device in mine]
+    if all(domain.need() == UNTRANSLATED for domain in domains):
         yield passed(at=domains, measured=UNTRANSLATED, required=UNTRANSLATED)
 
 

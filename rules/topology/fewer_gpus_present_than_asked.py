@@ -28,23 +28,24 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="TOPO-050")
 def fewer_gpus_present_than_asked(cluster: Cluster, gpus: Gpus) -> Verdicts:
     """Judge the GPUs of the node against those that the job uses on each."""
-    asked, present = cluster.gpus_per_node, gpus.count
-    if not asked.is_known and asked.status != "conflict":
+    value, present = cluster.gpus_per_node, gpus.count
+    if not value.is_known and value.status != "conflict":
         return
-    if asked.is_known and asked.places == present.places:
+    if value.is_known and value.places == present.places:
         return  # the node alone says it
-    wanted, found = asked.need(), present.need()
-    at = [asked, present]
-    if wanted <= found:
-        yield passed(at=at, measured=found, required=wanted)
+    wanted, number = value.need(), present.need()
+    at = [value, present]
+    if wanted <= number:
+        yield passed(at=at, measured=number, required=wanted)
         return
     yield fail(
-        f"the job uses {wanted} GPUs of each node; this one has {found}",
+        f"the job uses {wanted} GPUs of each node; this one has {number}",
         at=at,
-        measured=found,
+        measured=number,
         required=wanted,
         cost="the launch fails on this node, and with it the job",
-        remedy=f"Use {found} GPUs of each node, or another node; if {found} are fewer "
+        remedy=f"Use {number} GPUs of each node, or another node; if {number} are "
+        "fewer "
         "than its type has, take it out of service.",
         action="FIX_CONFIG",
     )

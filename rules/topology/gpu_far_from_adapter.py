@@ -51,17 +51,17 @@ def gpu_far_from_adapter(
         return
     known = by_address(devices)
     mine = {gpu.title: _found(known, gpu.pci_address.need()) for gpu in gpus.each()}
-    others = [_found(known, one.pci_address.need()) for one in listed]
-    near = {title for title, one in mine.items() if _shares(one, others)}
-    far = {title: one for title, one in mine.items() if title not in near}
+    others = [_found(known, rdma_device.pci_address.need()) for rdma_device in listed]
+    near = {title for title, pci_device in mine.items() if _shares(pci_device, others)}
+    far = {title: pci_device for title, pci_device in mine.items() if title not in near}
     if not far:
-        at = [one.ancestors for one in (*mine.values(), *others)]
+        at = [pci_device.ancestors for pci_device in (*mine.values(), *others)]
         yield passed(at=at, measured=limit.max_path, required=limit.max_path)
     nodes = {other.numa_node.need() for other in others}
     by_path: dict[str, list[str]] = {}
-    for title, one in far.items():
-        is_across = one.numa_node.need() not in nodes and min(nodes) >= 0
-        if one.numa_node.need() >= 0 and (near or is_across):
+    for title, pci_device in far.items():
+        is_across = pci_device.numa_node.need() not in nodes and min(nodes) >= 0
+        if pci_device.numa_node.need() >= 0 and (near or is_across):
             by_path.setdefault(_SOCKETS if is_across else _HOST, []).append(title)
     for path, titles in by_path.items():
         yield fail(

@@ -70,9 +70,9 @@ def gpu_link_below_slot(
         return
     now, most = gpu.pcie_generation.need(), generation.need()
     width.need()
-    for one in (speed, lanes):
-        if not one.is_sure:
-            raise MissingEvidence(one.leaf, one.by)
+    for expected in (speed, lanes):
+        if not expected.is_sure:
+            raise MissingEvidence(expected.leaf, expected.by)
     if now < most:
         reason = f"it idles at generation {now} of {most}; read it under load"
         raise MissingEvidence(gpu.pcie_generation.name, reason)

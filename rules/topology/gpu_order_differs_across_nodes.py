@@ -46,10 +46,12 @@ def gpu_order_differs_across_nodes(fleet: Fleet) -> Verdicts:
         return
     shared = fleet.leaf(_ORDER.leaf)
     first = shared.groups[0].value.count(",")
-    alike = tuple(one for one in shared.groups if one.value.count(",") == first)
-    others = tuple(one for one in shared.groups if one.value.count(",") != first)
-    found = differing(fleet, [(_ORDER, shared._replace(groups=alike))])
+    alike = tuple(group for group in shared.groups if group.value.count(",") == first)
+    others = tuple(group for group in shared.groups if group.value.count(",") != first)
+    differences = differing(fleet, [(_ORDER, shared._replace(groups=alike))])
     # Nodes with another number of GPUs tell their order all the same.
-    counted = {host for one in others for host in one.hosts}
-    untold = tuple(one for one in found.untold if not counted.issuperset(one.hosts))
-    yield from verdicts(found._replace(untold=untold), _ADVICE)
+    counted = {host for other in others for host in other.hosts}
+    untold = tuple(
+        untold for untold in differences.untold if not counted.issuperset(untold.hosts)
+    )
+    yield from verdicts(differences._replace(untold=untold), _ADVICE)

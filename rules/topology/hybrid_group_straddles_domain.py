@@ -46,7 +46,7 @@ def hybrid_group_straddles_domain(
         span *= degree.or_else(1)
     domain = cluster.nvlink_domain_size
     joined = domain.need()
-    at = [shard, replicate, *(one for one in inner if one.or_else(1) > 1), domain]
+    at = [shard, replicate, *(value for value in inner if value.or_else(1) > 1), domain]
     if joined % span == 0 or span % joined == 0:
         yield passed(at=at, measured=span, required=joined)
         return

@@ -38,17 +38,24 @@ def numa_node_unknown(
     """Judge what the kernel tells of each GPU and RDMA device."""
     if host.virtualisation.need() != "none" or host.numa_nodes.need() <= 1:
         return
-    places = {one.pci_address.need() for one in (*gpus.each(), *adapters.each())}
-    mine = [one for one in devices.each() if one.address.need() in places]
+    places = {part.pci_address.need() for part in (*gpus.each(), *adapters.each())}
+    mine = [
+        pci_device
+        for pci_device in devices.each()
+        if pci_device.address.need() in places
+    ]
     if not mine:
         return
     first = limit.first_node
-    lost = [one for one in mine if one.numa_node.or_else(first) < first]
+    lost = [
+        pci_device for pci_device in mine if pci_device.numa_node.or_else(first) < first
+    ]
     if lost:
         yield fail(
             f"{len(lost)} of {len(mine)} GPUs and adapters have no NUMA node: "
-            f"{', '.join(one.title for one in lost)}; each should have one",
-            at=[one.numa_node for one in lost],
+            f"{', '.join(pci_device.title for pci_device in lost)}; each should "
+            "have one",
+            at=[pci_device.numa_node for pci_device in lost],
             measured=len(lost),
             required=0,
             cost="ranks and their memory are placed on any socket",
@@ -58,7 +65,7 @@ def numa_node_unknown(
             action="FIX_CONFIG",
         )
         return
-    nodes = [one.numa_node for one in mine]
-    for one in nodes:
-        one.need()
+    nodes = [pci_device.numa_node for pci_device in mine]
+    for node in nodes:
+        node.need()
     yield passed(at=nodes)

@@ -41,22 +41,22 @@ def peer_access_missing(gpu: Gpu, gpus: Gpus, host: Host, boards: Boards) -> Ver
     leaf, name = gpu.peer_read_status, gpu.name.need()
     if any(part in name for part in boards.without_peer_access):
         return
-    is_partitioned = any(one.mig_is_on.value for one in gpus.each())
+    is_partitioned = any(gpu.mig_is_on.value for gpu in gpus.each())
     if leaf.status == "not_supported" or is_partitioned:
         return
     states = {peer.title: state for peer, state in statuses(leaf, gpu, gpus)}
-    found = {title: state for title, state in states.items() if state != PEER_OK}
-    if not found:
+    result = {title: state for title, state in states.items() if state != PEER_OK}
+    if not result:
         yield passed(at=leaf, measured=len(states), required=len(states))
         return
-    is_refused = PEER_SWITCHED_OFF in found.values()
+    is_refused = PEER_SWITCHED_OFF in result.values()
     if not is_refused and host.virtualisation.need() != "none":
         return
     yield fail(
-        f"the memory of {len(found)} of {len(states)} peers cannot be read "
-        f"({told(found)}); it should be for all",
+        f"the memory of {len(result)} of {len(states)} peers cannot be read "
+        f"({told(result)}); it should be for all",
         at=leaf,
-        measured=len(found),
+        measured=len(result),
         required=0,
         cost="NCCL moves everything between these GPUs through host memory",
         remedy="Switch ACS off and peer traffic on in the firmware; boot with "

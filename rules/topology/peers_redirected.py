@@ -47,27 +47,33 @@ def peers_redirected(
             reason = f"{part.title} is not in the list"
             raise MissingEvidence(devices.count.name, reason)
         ports.update(dict.fromkeys(above(device)[1:]))
-    bridges = [known[one] for one in ports if one in known]
-    controls = [one.acs_control for one in bridges]
-    found = [one for one in bridges if one.acs_control.or_else(0) & ACCESS_REDIRECTIONS]
-    if found:
-        where = ", ".join(one.title for one in found)
+    bridges = [known[port] for port in ports if port in known]
+    controls = [bridge.acs_control for bridge in bridges]
+    pci_devices = [
+        bridge
+        for bridge in bridges
+        if bridge.acs_control.or_else(0) & ACCESS_REDIRECTIONS
+    ]
+    if pci_devices:
+        where = ", ".join(pci_device.title for pci_device in pci_devices)
         yield fail(
-            f"access control redirects peer traffic on {len(found)} of {len(bridges)} "
+            f"access control redirects peer traffic on {len(pci_devices)} of "
+            f"{len(bridges)} "
             f"switch ports above GPUs and adapters: {where}; it should on none",
-            at=[one.acs_control for one in found],
-            measured=len(found),
+            at=[pci_device.acs_control for pci_device in pci_devices],
+            measured=len(pci_devices),
             required=0,
             cost="GPUDirect goes through the root complex: slow, or it hangs",
             remedy="Switch ACS off in the firmware, or on each port: setpci -s "
-            f"{found[0].title} ECAP_ACS+6.w=0000 (as root, again after each boot).",
+            f"{pci_devices[0].title} ECAP_ACS+6.w=0000 (as root, again after each "
+            "boot).",
             action="FIX_CONFIG",
         )
         return
     if len(bridges) < len(ports):
         raise MissingEvidence(devices.count.name, "a bridge is not in the list")
-    seen = [one for one in controls if one.status != "not_supported"]
-    for one in seen:
-        one.need()
+    seen = [control for control in controls if control.status != "not_supported"]
+    for value in seen:
+        value.need()
     if seen:
         yield passed(at=seen, measured=0, required=0)

@@ -42,7 +42,9 @@ def read_requests_differ(
         return
     known = by_address(devices)
     models = defaultdict[str, list[PciDevice]](list)
-    for address in {one.pci_address.need(): None for one in adapters.each()}:
+    for address in {
+        rdma_device.pci_address.need(): None for rdma_device in adapters.each()
+    }:
         device = known.get(address)
         if device is None:
             devices.count.need()
@@ -52,19 +54,22 @@ def read_requests_differ(
     for cards in models.values():
         if not cards[1:]:
             continue
-        leaves = [one.maximum_read_request_bytes for one in cards]
+        leaves = [card.maximum_read_request_bytes for card in cards]
         sizes = {leaf.need() for leaf in leaves}
         if len(sizes) <= limit.max_distinct:
             yield passed(at=leaves, measured=max(sizes))
             continue
         low = [
-            one for one in cards if one.maximum_read_request_bytes.need() < max(sizes)
+            card
+            for card in cards
+            if card.maximum_read_request_bytes.need() < max(sizes)
         ]
         yield fail(
-            f"{', '.join(one.title for one in low)} may ask for less than "
+            f"{', '.join(pci_device.title for pci_device in low)} may ask for less "
+            "than "
             f"{max(sizes):,} bytes in one read, as {len(cards) - len(low)} equal "
             "adapters do",
-            at=[one.maximum_read_request_bytes for one in low],
+            at=[pci_device.maximum_read_request_bytes for pci_device in low],
             measured=min(sizes),
             required=max(sizes),
             remedy=f"Read the word with setpci -s {low[0].title} CAP_EXP+8.w and "

@@ -32,17 +32,17 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="TOPO-008", confidence="calibrated")
 def tensor_group_with_weak_member(gpus: Gpus, parallelism: Parallelism) -> Verdicts:
     """Compare the GPUs of a node, then those of each group."""
-    found = gpus.each()
+    result = gpus.each()
     tensor = parallelism.tensor_parallel_size
-    if len(found) <= 1 or tensor.value == 1:
+    if len(result) <= 1 or tensor.value == 1:
         return
-    counts = [_neighbours(one, len(found)) for one in found]
-    at = [one.peer_nvlink_status for one in found]
+    counts = [_neighbours(gpu, len(result)) for gpu in result]
+    at = [gpu.peer_nvlink_status for gpu in result]
     if len(set(counts)) == 1:
         yield passed(at=at[0], measured=counts[0])
         return
     size = tensor.need()
-    if size > len(found):
+    if size > len(result):
         return
     weak = [group for group in _groups(counts, size) if len(set(group[1])) > 1]
     for first, group in weak:

@@ -41,11 +41,11 @@ def visible_device_missing(environment: Environment, gpus: Gpus) -> Verdicts:
         return
     if variable.value is None:
         raise MissingEvidence(_NAME, "its value could not be worked out")
-    entries = [one.strip() for one in variable.value.split(",")]
-    if entries[0] in _HIDDEN or any(one.startswith(_PARTITION) for one in entries):
+    entries = [part.strip() for part in variable.value.split(",")]
+    if entries[0] in _HIDDEN or any(entry.startswith(_PARTITION) for entry in entries):
         return
     there = gpus.each()
-    missing = [one for one in entries if not _is_there(one, there)]
+    missing = [entry for entry in entries if not _is_there(entry, there)]
     at = [variable.place, *gpus.count.places]
     if not missing:
         yield passed(at=at, measured=len(entries), required=len(there))
@@ -68,7 +68,7 @@ def _is_there(entry: str, there: tuple[Gpu, ...]) -> bool:
     """Whether a number, or a UUID or the beginning of one, is that of a GPU."""
     if not entry.startswith(_GPU):
         return entry.isdecimal() and int(entry) < len(there)
-    for one in there:
-        if one.uuid.need().startswith(_DIGEST):
-            raise MissingEvidence(one.uuid.name, "a digest; see --keep-identifiers")
-    return any(one.uuid.need().startswith(entry) for one in there)
+    for gpu in there:
+        if gpu.uuid.need().startswith(_DIGEST):
+            raise MissingEvidence(gpu.uuid.name, "a digest; see --keep-identifiers")
+    return any(gpu.uuid.need().startswith(entry) for gpu in there)

@@ -47,7 +47,7 @@ class Node:
     def walk(self) -> Iterator["Node"]:
         """This node and all below it."""
         yield self
-        others = (one for one in (self.items, self.any_name) if one is not None)
+        others = (node for node in (self.items, self.any_name) if node is not None)
         for node in (*self.below.values(), *others):
             yield from node.walk()
 

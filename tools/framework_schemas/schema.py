@@ -20,7 +20,7 @@ def framework_schema(dialect: Dialect, table: Row) -> Schema:
     made = _Maker(dialect, table, root).of_file(root)
     if dialect.stands_below:
         made = {"type": "object", "properties": {dialect.stands_below: made}}
-    versions = ", ".join(str(one["version"]) for one in table["versions"])
+    versions = ", ".join(str(item["version"]) for item in table["versions"])
     return {
         "$schema": DRAFT,
         "title": f"{dialect.title} configuration",
@@ -41,7 +41,7 @@ def _rows_of(dialect: Dialect, table: Row) -> list[Row]:
         {
             **row,
             "path": row["path"].removeprefix(start),
-            "aliases": [one.removeprefix(start) for one in row.get("aliases", ())],
+            "aliases": [item.removeprefix(start) for item in row.get("aliases", ())],
         }
         for row in rows
         if row["path"].startswith(start)
@@ -60,33 +60,33 @@ class _Maker:
 
     def of_file(self, root: Node) -> Schema:
         """The schema of the whole file."""
-        found: Schema = {"type": "object", **self._keys_of(root)}
+        result: Schema = {"type": "object", **self._keys_of(root)}
         if self._dialect.dashes:
-            patterns = found.setdefault("patternProperties", {})
-            for name in found["properties"]:
+            patterns = result.setdefault("patternProperties", {})
+            for name in result["properties"]:
                 if "_" in name:
                     dashed = name.replace("_", "[-_]")
                     patterns[f"^(?=.*-){dashed}$"] = self._reference(root.below[name])
         for name in self._dialect.wrappers:
             wrapped = {"$ref": "#", "description": "the whole file may stand here"}
-            found["properties"].setdefault(name, wrapped)
-        return found
+            result["properties"].setdefault(name, wrapped)
+        return result
 
     def _of(self, node: Node) -> Schema:
         row = node.row
         if row is not None:
-            found = {**self._wording.of(row), **self._values.of(row)}
+            result = {**self._wording.of(row), **self._values.of(row)}
         elif node.items is None:
-            found = self._values.of_block()
+            result = self._values.of_block()
         else:
-            found = {}  # a list that has no row, or a block in other releases
+            result = {}  # a list that has no row, or a block in other releases
         if row is None and node.free is not None:
-            found = {**self._wording.of_free_block(node.free), **found}
+            result = {**self._wording.of_free_block(node.free), **result}
         if node.items is not None:
-            found["items"] = self._of_item(node.items)
+            result["items"] = self._of_item(node.items)
         if node.has_keys and (row is None or self._may_hold_keys(row)):
-            found |= self._keys_of(node)
-        return found
+            result |= self._keys_of(node)
+        return result
 
     def _of_item(self, node: Node) -> Schema:
         """What a list holds; a text in it is no block where types are a hint only."""
@@ -100,18 +100,18 @@ class _Maker:
 
     def _keys_of(self, node: Node) -> Schema:
         """What may stand below a node: its keys, their other spellings, other keys."""
-        names = {name: self._of(one) for name, one in node.below.items()}
+        names = {name: self._of(item) for name, item in node.below.items()}
         for alias, target in self._aliases.get(node.path, {}).items():
             names.setdefault(alias, self._reference(target))
-        found: Schema = {"properties": dict(sorted(names.items()))} if names else {}
+        result: Schema = {"properties": dict(sorted(names.items()))} if names else {}
         required = self._required(node)
         if required:
-            found["required"] = required
+            result["required"] = required
         if node.any_name is not None:
-            found["additionalProperties"] = self._of(node.any_name)
+            result["additionalProperties"] = self._of(node.any_name)
         elif self._sections.is_closed(node):
-            found["additionalProperties"] = False
-        return found
+            result["additionalProperties"] = False
+        return result
 
     def _reference(self, node: Node) -> Schema:
         """A reference to the schema of a node."""
@@ -130,20 +130,20 @@ class _Maker:
             return []
         return sorted(
             name
-            for name, one in node.below.items()
-            if one.row is not None
-            and one.row.get("required")
-            and str(one.row.get("since", "")).startswith("<=")
-            and not one.row.get("removed_in")
-            and not one.row.get("group")
+            for name, item in node.below.items()
+            if item.row is not None
+            and item.row.get("required")
+            and str(item.row.get("since", "")).startswith("<=")
+            and not item.row.get("removed_in")
+            and not item.row.get("group")
         )
 
 
 def _aliases_by_block(root: Node) -> dict[str, dict[str, Node]]:
     """Other spellings of keys, by the block that they stand in."""
-    found: dict[str, dict[str, Node]] = {}
+    result: dict[str, dict[str, Node]] = {}
     for node in root.walk():
         for alias in node.row.get("aliases", ()) if node.row else ():
             block, _, name = alias.rpartition(".")
-            found.setdefault(block, {})[name] = node
-    return found
+            result.setdefault(block, {})[name] = node
+    return result

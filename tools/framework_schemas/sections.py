@@ -34,9 +34,9 @@ class Sections:
         parts = path.split(".") if path else []
         for length in range(len(parts), -1, -1):
             section = ".".join(parts[:length]) or "*"
-            found = [row for row in self._rows if row["path"] == section]
-            if found:
-                return found
+            result = [row for row in self._rows if row["path"] == section]
+            if result:
+                return result
         return []
 
 

@@ -60,31 +60,31 @@ class _Taken:
         if self.anything:
             return {}
         types = dict(self.types)
-        found: Schema = {}
+        result: Schema = {}
         if self.patterns and not self.any_text:
             types["string"] = None
             patterns = [*dict.fromkeys(self.patterns)]
-            found["pattern"] = "|".join(patterns)
+            result["pattern"] = "|".join(patterns)
             words = " or ".join(dict.fromkeys(self.words))
-            found["patternErrorMessage"] = f"must be {words}"
+            result["patternErrorMessage"] = f"must be {words}"
         if self.any_text:
             types["string"] = None
         if "null" in types:
             del types["null"]
             types["null"] = None  # the last one
         if self.items and not self.any_list:
-            found["items"] = self.items[0]
+            result["items"] = self.items[0]
         if types:
             names = [*types]
-            found = {"type": names[0] if len(names) == 1 else names, **found}
+            result = {"type": names[0] if len(names) == 1 else names, **result}
         if not self.choices:
-            return found
+            return result
         if self.any_text:
-            return {**found, "examples": self.choices}
+            return {**result, "examples": self.choices}
         if types.keys() <= {"null"}:
             nulls = [None] if types and None not in self.choices else []
             return {"enum": [*self.choices, *nulls]}
-        return {"anyOf": [{"enum": self.choices}, found]}
+        return {"anyOf": [{"enum": self.choices}, result]}
 
 
 class Values:
@@ -96,13 +96,13 @@ class Values:
 
     def of(self, row: Row) -> Schema:
         """The schema of the value of a key, without what stands below it."""
-        found = self._taken(row).schema()
-        if row.get("range") and found:
-            found.update(
+        result = self._taken(row).schema()
+        if row.get("range") and result:
+            result.update(
                 (_BOUNDS[sign], float(number) if "." in number else int(number))
                 for sign, number in _BOUND.findall(row["range"])
             )
-        return found
+        return result
 
     def of_block(self) -> Schema:
         """The schema of a block that has no row: other keys stand below it."""
@@ -152,7 +152,7 @@ class Values:
         taken.choices.extend(choices)
         if INTEGER_TEXT in taken.patterns:
             taken.patterns.remove(INTEGER_TEXT)
-            taken.choices.extend(str(one) for one in choices)
+            taken.choices.extend(str(choice) for choice in choices)
 
     def _add(self, taken: _Taken, kind: str, handling: Handling) -> None:
         """Let one kind of value stand here."""

@@ -32,7 +32,7 @@ class Wording:
 
     def of(self, row: Row) -> dict[str, Any]:
         """The annotations of a key: description, default, deprecation."""
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         outdated = self._outdated(row)
         default = self._default(row)
         sentences = [
@@ -46,15 +46,15 @@ class Wording:
             *self._together.get(row["path"], ()),
         ]
         text = " ".join(sentences)
-        found["description"] = text.replace("`", "")
+        result["description"] = text.replace("`", "")
         if "`" in text:
-            found["markdownDescription"] = text
+            result["markdownDescription"] = text
         if default is not None and not outdated:
-            found["default"] = default
+            result["default"] = default
         if outdated and self._is_wrong_in_every_version(row):
-            found["deprecated"] = True
-            found["deprecationMessage"] = outdated.replace("`", "")
-        return found
+            result["deprecated"] = True
+            result["deprecationMessage"] = outdated.replace("`", "")
+        return result
 
     def of_free_block(self, row: Row) -> dict[str, Any]:
         """The annotations of a block of which the table says only what may stand in it.
@@ -143,15 +143,15 @@ def _sentences_by_key(table: Row) -> Mapping[str, Sequence[str]]:
 
     Each sentence names the rule that judges just these rows of the table.
     """
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     others: dict[tuple[str, str], list[str]] = {}
     for group in table.get("exclusive", ()):
         text = _exclusive_text(group)
         for key in group["keys"] if text else ():
-            rest = (one for one in group["keys"] if one != key)
+            rest = (item for item in group["keys"] if item != key)
             others.setdefault((key, text), []).extend(rest)
     for (key, text), names in others.items():
-        found.setdefault(key, []).append(text.format(others=_listed(names)))
+        result.setdefault(key, []).append(text.format(others=_listed(names)))
     for demand in table.get("demands", ()):
         if not demand.get("source"):
             continue
@@ -159,11 +159,11 @@ def _sentences_by_key(table: Row) -> Mapping[str, Sequence[str]]:
         needs = _listed(dict.fromkeys(test["key"] for test in demand["needs"]))
         if needs != f"`{key}`":
             note = f": {demand['note']}" if demand.get("note") else ""
-            found.setdefault(key, []).append(
+            result.setdefault(key, []).append(
                 f"May need {needs}{note} "
                 "(speccheck explain setting_without_what_it_needs)."
             )
-    return {key: (*dict.fromkeys(lines),) for key, lines in found.items()}
+    return {key: (*dict.fromkeys(lines),) for key, lines in result.items()}
 
 
 def _exclusive_text(group: Row) -> str:

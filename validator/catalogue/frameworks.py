@@ -28,7 +28,7 @@ def compile_synonyms(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
     Fields that several keys state together, and sections of launchers, are left out.
     """
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for name, table in tables.items():
         keys: dict[str, str] = {}
         for field, rows in (table.get("plan_mapping") or {}).items():
@@ -36,8 +36,8 @@ def compile_synonyms(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             key = row.get("key") or ""
             if key and "," not in key and ":" not in key:
                 keys[field] = key
-        found[name] = keys
-    return found
+        result[name] = keys
+    return result
 
 
 def name_elsewhere(framework: str, path: str) -> tuple[str, str] | None:
@@ -50,18 +50,18 @@ def name_elsewhere(framework: str, path: str) -> tuple[str, str] | None:
     if len(last) < _SHORTEST:
         return None
     own = _tables().get(framework, {})
-    found = {
+    text_lists = {
         (field, name)
         for name, keys in _tables().items()
         if name != framework
         for field, key in keys.items()
         if _last(key) == last
     }
-    here = {own[field] for field, _ in found if field in own}
+    here = {own[field] for field, _ in text_lists if field in own}
     if len(here) != 1:
         return None
     (key,) = here
-    others = sorted(name for field, name in found if own.get(field) == key)
+    others = sorted(name for field, name in text_lists if own.get(field) == key)
     return (" and ".join(others[:2]), key) if _last(key) != last else None
 
 
@@ -149,8 +149,10 @@ def _load(name: str, section: str) -> FrameworkKeys:
             ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
         ),
         demands=tuple(
-            Demand(_tests(one["when"]), _tests(one["needs"]), one["since"], one["note"])
-            for one in part["demands"]
+            Demand(
+                _tests(item["when"]), _tests(item["needs"]), item["since"], item["note"]
+            )
+            for item in part["demands"]
         ),
         multiples=tuple(MultipleOf(*row) for row in part.get("multiples", ())),
         open_at_top=policy["open"],

@@ -119,7 +119,7 @@ def resolve_accelerator(text: str) -> Accelerator:
         return _common([name])
     brand, _, rest = name.partition("-")
     if brand in BRANDS:
-        while rest.startswith(tuple(f"{one}-" for one in BRANDS)):
+        while rest.startswith(tuple(f"{text}-" for text in BRANDS)):
             rest = rest.partition("-")[2]
         if rest in catalogue.driver_names:
             return _common([catalogue.driver_names[rest]])
@@ -270,7 +270,7 @@ def published_bandwidth() -> PublishedBandwidth:
 
 def _tables() -> BandwidthTables:
     curves = _bandwidth_catalogue()["curves"]
-    return BandwidthTables(readings_of, tuple(_curve(*one) for one in curves.items()))
+    return BandwidthTables(readings_of, tuple(_curve(*item) for item in curves.items()))
 
 
 def _curve(name: str, row: Any) -> PublishedCurve:  # noqa: ANN401 - JSON
@@ -290,12 +290,15 @@ def _curve(name: str, row: Any) -> PublishedCurve:  # noqa: ANN401 - JSON
 def readings_of(name: str) -> GpuReadings | None:
     """Return the readings of a GPU; None for a name that does not tell which it is."""
     try:
-        found = resolve_accelerator(name)
+        accelerator = resolve_accelerator(name)
     except UnknownName:
         return None
-    rows = [_row(one) for one in found.candidates or (found.id or "",)]
+    rows = [
+        _row(candidate)
+        for candidate in accelerator.candidates or (accelerator.id or "",)
+    ]
     # Boards of different memory have the same links.
-    return rows[0] if all(one == rows[0] for one in rows) else None
+    return rows[0] if all(row == rows[0] for row in rows) else None
 
 
 def _row(gpu: str) -> GpuReadings:

@@ -112,13 +112,13 @@ class MetricNames:
 
     def dialects_of(self, names: Iterable[str]) -> frozenset[str]:
         """Return the dialects that some of these names belong to and to no other."""
-        found: set[str] = set()
+        texts: set[str] = set()
         for name in names:
             rows, _ = self._rows(name)
-            dialects = {one.dialect for one in rows}
-            if len(dialects) == 1 and all(one.reads == "value" for one in rows):
-                found |= dialects
-        return frozenset(found)
+            dialects = {row.dialect for row in rows}
+            if len(dialects) == 1 and all(row.reads == "value" for row in rows):
+                texts |= dialects
+        return frozenset(texts)
 
     def meaning(self, name: str, dialects: frozenset[str]) -> Meaning:
         """Return what a name means in a log of these dialects."""
@@ -126,12 +126,16 @@ class MetricNames:
         if entry is not None:
             return Meaning(Alias(name, "", entry.unit, 1, None, "value"))
         rows, gpu = self._rows(name)
-        own = [one for one in rows if one.dialect in dialects] or [*rows]
-        sure = [one for one in own if one.reads == "value" or _is_sure(one, dialects)]
-        same = {(one.metric, one.unit, one.scale, one.is_at) for one in sure}
-        if len(same) == 1 and {one.metric for one in own} == {sure[0].metric}:
+        own = [row for row in rows if row.dialect in dialects] or [*rows]
+        sure = [
+            alias
+            for alias in own
+            if alias.reads == "value" or _is_sure(alias, dialects)
+        ]
+        same = {(alias.metric, alias.unit, alias.scale, alias.is_at) for alias in sure}
+        if len(same) == 1 and {alias.metric for alias in own} == {sure[0].metric}:
             return Meaning(sure[0], (), gpu)
-        return Meaning(None, tuple(sorted({one.metric for one in own})), gpu)
+        return Meaning(None, tuple(sorted({alias.metric for alias in own})), gpu)
 
     def _rows(self, name: str) -> tuple[tuple[Alias, ...], int | None]:
         rows = self.aliases.get(name)
@@ -144,8 +148,8 @@ class MetricNames:
         return self.aliases.get(pattern, ()), int(numbered[1])
 
 
-def _is_sure(one: Alias, dialects: frozenset[str]) -> bool:
-    return one.reads == "with_its_dialect" and one.dialect in dialects
+def _is_sure(alias: Alias, dialects: frozenset[str]) -> bool:
+    return alias.reads == "with_its_dialect" and alias.dialect in dialects
 
 
 @cache
@@ -164,7 +168,7 @@ def metric_names() -> MetricNames:
         },
         document["event_aliases"],
         {
-            name: tuple(tuple(one) for one in sets)
+            name: tuple(tuple(set_) for set_ in sets)
             for name, sets in document["computed_from"].items()
         },
     )

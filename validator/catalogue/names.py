@@ -43,17 +43,17 @@ def resembling(name: str, known: Iterable[str]) -> tuple[str, ...]:
     from speccheck.validator.evidence.spelling import distance  # noqa: PLC0415 - rare
 
     near: list[tuple[bool, int, str]] = []
-    one = name.lower()
-    most = max(1, len(one) // 3)
+    text = name.lower()
+    most = max(1, len(text) // 3)
     for other in sorted(set(known)):
         two = other.lower()
-        short = min(one, two, key=len)
+        short = min(text, two, key=len)
         begins_alike = (
-            len(short) >= FEWEST_LETTERS and one[: len(short)] == two[: len(short)]
+            len(short) >= FEWEST_LETTERS and text[: len(short)] == two[: len(short)]
         )
-        if not begins_alike and abs(len(one) - len(two)) > most:
+        if not begins_alike and abs(len(text) - len(two)) > most:
             continue  # a letter more or less is an edit: spares most of the work
-        edits = distance(one, two)
+        edits = distance(text, two)
         if edits <= most or begins_alike:
             near.append((not begins_alike, edits, other))
     return tuple(other for *_, other in sorted(near)[:SUGGESTIONS])

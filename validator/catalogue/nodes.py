@@ -37,12 +37,12 @@ def _gpu_rows() -> GpuRows:
 
 
 def _instance_row(instance: Value[str]) -> ProfileRow:
-    found = _catalogue()["instances"].get(instance.value)
-    if found is None or instance.value is None:
-        told = instance.note or "nothing says it"
-        return ProfileRow("", {}, f"no profile: the instance type is not known: {told}")
+    result = _catalogue()["instances"].get(instance.value)
+    if result is None or instance.value is None:
+        text = instance.note or "nothing says it"
+        return ProfileRow("", {}, f"no profile: the instance type is not known: {text}")
     why = f"the hardware catalogue does not have it for {instance.value}"
-    return ProfileRow(instance.value, found, why)
+    return ProfileRow(instance.value, result, why)
 
 
 @cache

@@ -53,29 +53,31 @@ def obstacles(
     """
     if not evidence.subject.job:
         # Rules would find nothing wrong with files that are not there.
-        told = "the evidence holds no configuration and no launch script of a job"
-        yield Obstacle(_FILES, told)
-    observed = [one for one in evidence.files if one.kind != "config"]
-    made_up = [one for one in observed if one.synthetic]
+        text = "the evidence holds no configuration and no launch script of a job"
+        yield Obstacle(_FILES, text)
+    observed = [file for file in evidence.files if file.kind != "config"]
+    made_up = [evidence_file for evidence_file in observed if evidence_file.synthetic]
     if made_up and len(made_up) < len(observed):
-        told = f"{len(made_up)} of {len(observed)} observations are synthetic"
-        yield Obstacle(_FILES, f"{told}; what is made up proves nothing of the rest")
+        text = f"{len(made_up)} of {len(observed)} observations are synthetic"
+        yield Obstacle(_FILES, f"{text}; what is made up proves nothing of the rest")
     machines = len(evidence.subject.machines)
     least = terms.least_specimens or 1
     if machines < least:
-        told = f"machines looked at: {machines}; at least {least} must be"
-        yield Obstacle(_MACHINES, told)
+        text = f"machines looked at: {machines}; at least {least} must be"
+        yield Obstacle(_MACHINES, text)
     expected = evidence.subject.expected
     if expected is not None and machines < expected:
-        told = f"{machines} of {expected} machines reported; all must"
-        yield Obstacle(_MACHINES, told)
+        text = f"{machines} of {expected} machines reported; all must"
+        yield Obstacle(_MACHINES, text)
     for field in differing:
         yield Obstacle(_MACHINES, f"the machines are not of one type: {field.words}")
-    files = {one.path: one for one in evidence.files_left_out}
-    for one in evidence.left_out:
-        file = files[one.path]
+    files = {
+        evidence_file.path: evidence_file for evidence_file in evidence.files_left_out
+    }
+    for left_out in evidence.left_out:
+        file = files[left_out.path]
         level = _MACHINES if file.kind == "snapshot" else _MEASURED
-        reason = f"left out: {one.path}: {one.reason}"
+        reason = f"left out: {left_out.path}: {left_out.reason}"
         yield Obstacle(level, reason, _wanting(edition, file, level))
 
 
@@ -85,10 +87,10 @@ def _wanting(edition: Edition, file: EvidenceFile, level: str) -> tuple[str, ...
         sorted(
             {
                 track
-                for one in edition.clauses.values()
-                if one.certification_level >= level
-                and not set(file.gives).isdisjoint(one.evidence)
-                for track in one.tracks
+                for clause in edition.clauses.values()
+                if clause.certification_level >= level
+                and not set(file.gives).isdisjoint(clause.evidence)
+                for track in clause.tracks
             }
         )
     )
@@ -157,11 +159,11 @@ def request_of(order: Order, subject: Subject) -> Request:
 
 def terms_of(spec: str) -> UseTerms:
     """What the edition asks of a certificate; raises UnknownEdition."""
-    found = load_edition(spec).profiles[f"use/{USE}"].terms
-    if found is None:  # no compiled edition is without
+    use_terms = load_edition(spec).profiles[f"use/{USE}"].terms
+    if use_terms is None:  # no compiled edition is without
         message = f"edition {spec} has no terms of certification"
         raise ValueError(message)
-    return found
+    return use_terms
 
 
 def certify(order: Order, evidence: Evidence) -> Certification:
@@ -174,10 +176,12 @@ def certify(order: Order, evidence: Evidence) -> Certification:
     judgements = judge_subject(request, evidence.subject, now.timestamp())
     results = clause_results(judgements.edition, judgements.judged, judgements.scopes)
     contents = [
-        (one.name, _content(one.files[0].source.text), one)
-        for one in evidence.subject.machines
+        (machine.name, _content(machine.files[0].source.text), machine)
+        for machine in evidence.subject.machines
     ]
-    shared, differing = common([(name, type_fields(one)) for name, one, _ in contents])
+    shared, differing = common(
+        [(name, type_fields(item)) for name, item, _ in contents]
+    )
     by_name = {file.specimen or file.path: file for file in evidence.files}
     return Certification(
         order,
@@ -216,22 +220,26 @@ def _declaration(order: Order, evidence: Evidence, now: datetime) -> Declaration
         edition_sha256=edition.sha256,
         profiles_named=(order.instance, *order.profiles),
         tool_version=VERSION,
-        evidence=tuple(EvidenceDigest(o.path, o.sha256) for o in evidence.files),
+        evidence=tuple(
+            EvidenceDigest(file.path, file.sha256) for file in evidence.files
+        ),
         judged_seconds=now.timestamp(),
     )
 
 
 def _content(text: str) -> Content:
-    found = json.loads(text)
-    return found if isinstance(found, dict) else {}
+    result = json.loads(text)
+    return result if isinstance(result, dict) else {}
 
 
-def denied_of(found: Sequence[Grant], level: str, tracks: Sequence[str]) -> list[Grant]:
+def denied_of(
+    result: Sequence[Grant], level: str, tracks: Sequence[str]
+) -> list[Grant]:
     """The tracks that were asked for and do not have the level that was asked for.
 
     All of them, where none has any.
     """
-    asked = [one for one in found if not tracks or one.track in tracks]
-    if not any(one.level for one in asked):
-        return asked
-    return [one for one in asked if not one.reaches(level)]
+    outcome = [grant for grant in result if not tracks or grant.track in tracks]
+    if not any(grant.level for grant in outcome):
+        return outcome
+    return [grant for grant in outcome if not grant.reaches(level)]

@@ -56,48 +56,48 @@ class Differing(Record):
     @property
     def words(self) -> str:
         """The texts, each with its machines."""
-        told = (f"{text} on {', '.join(names)}" for text, names in self.values)
-        return f"{self.field}: {'; '.join(told)}"
+        result = (f"{text} on {', '.join(names)}" for text, names in self.values)
+        return f"{self.field}: {'; '.join(result)}"
 
 
 def type_fields(content: Content) -> dict[str, str]:
     """What a snapshot tells of the type of its machine; nothing that is not known."""
-    found = {
+    result = {
         name: str(text)
         for name, text in shared_values(content)
         if name not in _SETTINGS and not isinstance(text, Unseen)
     }
-    found.update(_nvlinks(content))
-    return {name: text[:_MOST_TEXT] for name, text in sorted(found.items())}
+    result.update(_nvlinks(content))
+    return {name: text[:_MOST_TEXT] for name, text in sorted(result.items())}
 
 
 def _nvlinks(content: Content) -> Iterator[tuple[str, str]]:
     """How many NVLinks of each GPU are up, what they end at, and where each GPU is."""
     gpus = content.get("gpus")
-    if not isinstance(gpus, list) or not all(isinstance(one, dict) for one in gpus):
+    if not isinstance(gpus, list) or not all(isinstance(gpu, dict) for gpu in gpus):
         return
-    for name, told in (
-        ("gpus.nvlinks_up", [_up(one.get("nvlink_is_active")) for one in gpus]),
-        ("gpus.nvlink_ends", [_ends(one.get("nvlink_remote_type")) for one in gpus]),
-        ("gpus.numa_nodes", [_number(one.get("numa_node")) for one in gpus]),
+    for name, texts in (
+        ("gpus.nvlinks_up", [_up(gpu.get("nvlink_is_active")) for gpu in gpus]),
+        ("gpus.nvlink_ends", [_ends(gpu.get("nvlink_remote_type")) for gpu in gpus]),
+        ("gpus.numa_nodes", [_number(gpu.get("numa_node")) for gpu in gpus]),
     ):
-        if told and all(told):
-            yield name, " ".join(told)
+        if texts and all(texts):
+            yield name, " ".join(texts)
 
 
 def _up(flags: object) -> str:
-    return str(sum(one is True for one in flags)) if isinstance(flags, list) else ""
+    return str(sum(flag is True for flag in flags)) if isinstance(flags, list) else ""
 
 
 def _ends(kinds: object) -> str:
     """The kinds of what links end at: 0 a GPU, 2 a switch (nvml.h)."""
     if not isinstance(kinds, list):
         return ""
-    return "+".join(sorted({str(one) for one in kinds if isinstance(one, int)}))
+    return "+".join(sorted({str(kind) for kind in kinds if isinstance(kind, int)}))
 
 
-def _number(found: object) -> str:
-    return str(found) if isinstance(found, int) else ""
+def _number(result: object) -> str:
+    return str(result) if isinstance(result, int) else ""
 
 
 def common(
@@ -116,7 +116,7 @@ def common(
             if name in fields:
                 by_text.setdefault(fields[name], []).append(machine)
         if len(by_text) > 1:
-            values = ((text, tuple(found)) for text, found in by_text.items())
+            values = ((text, tuple(texts)) for text, texts in by_text.items())
             differing.append(Differing(name, tuple(values)))
         elif sum(map(len, by_text.values())) == len(machines):
             shared[name] = next(iter(by_text))
@@ -136,16 +136,18 @@ def specimen_fields(content: Content, salt: str) -> dict[str, str]:
 
     salt: for names that the snapshot tells in the clear: no certificate does.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for leaf in sorted(SPECIMENS):
         kind, _, field = leaf.partition(".")
         part = content.get(kind)
         parts = part if isinstance(part, list) else [part]
-        told = [one.get(field) if isinstance(one, dict) else None for one in parts]
-        texts = [_hidden(one, salt) for one in told if isinstance(one, str)]
+        outcome = [
+            part.get(field) if isinstance(part, dict) else None for part in parts
+        ]
+        texts = [_hidden(text, salt) for text in outcome if isinstance(text, str)]
         if texts:
-            found[leaf] = " ".join(texts)[:_MOST_TEXT]
-    return found
+            result[leaf] = " ".join(texts)[:_MOST_TEXT]
+    return result
 
 
 def _hidden(text: str, salt: str) -> str:
@@ -212,8 +214,10 @@ class Grant(Record):
 
     def reaches(self, level: str) -> bool:
         """Whether nothing of it that applies up to that level is denied."""
-        found = [one for one in self.denied if one.outcome != "not_applicable"]
-        return all(one.level > level for one in found)
+        denials = [
+            denial for denial in self.denied if denial.outcome != "not_applicable"
+        ]
+        return all(denial.level > level for denial in denials)
 
 
 def grants(
@@ -231,13 +235,19 @@ def grants(
         obstacles: to levels of every track.
 
     """
-    tracks = sorted({name for one in edition.clauses.values() for name in one.tracks})
+    tracks = sorted(
+        {name for clause in edition.clauses.values() for name in clause.tracks}
+    )
     return [
         _grant(
             track,
-            [one for one in results if track in one.clause.tracks],
+            [result for result in results if track in result.clause.tracks],
             floor,
-            [one for one in obstacles if not one.tracks or track in one.tracks],
+            [
+                obstacle
+                for obstacle in obstacles
+                if not obstacle.tracks or track in obstacle.tracks
+            ],
         )
         for track in tracks
     ]
@@ -249,18 +259,25 @@ def _grant(
     floor: float,
     obstacles: Sequence[Obstacle],
 ) -> Grant:
-    weighed = [one for one in results if one.level != "may"]
+    weighed = [result for result in results if result.level != "may"]
     held: str | None = None
     denied: tuple[Denial, ...] = ()
-    there = [one for one in LEVELS if _applicable(weighed, one)]
+    there = [item for item in LEVELS if _applicable(weighed, item)]
     for level in there:
-        upto = [one for one in weighed if one.clause.certification_level <= level]
+        upto = [
+            clause_result
+            for clause_result in weighed
+            if clause_result.clause.certification_level <= level
+        ]
         denied = tuple(_denials(level, upto, floor, obstacles))
         if denied:
             break
-        if not any(o.outcome in _SHOWN for o in _applicable(weighed, level)):
-            told = "nothing that it asks for at this level was seen to hold"
-            denied = (Denial(level, "", "coverage", told),)
+        if not any(
+            clause_result.outcome in _SHOWN
+            for clause_result in _applicable(weighed, level)
+        ):
+            text = "nothing that it asks for at this level was seen to hold"
+            denied = (Denial(level, "", "coverage", text),)
             break
         held = level
     if not there:
@@ -270,8 +287,8 @@ def _grant(
         held,
         there[-1] if there else LEVELS[0],
         len(weighed),
-        sum(one.outcome == "pass" for one in weighed),
-        sum(one.outcome == "not_applicable" for one in weighed),
+        sum(clause_result.outcome == "pass" for clause_result in weighed),
+        sum(clause_result.outcome == "not_applicable" for clause_result in weighed),
         coverage(weighed),
         denied,
     )
@@ -280,18 +297,21 @@ def _grant(
 def _applicable(results: Sequence[ClauseResult], level: str) -> list[ClauseResult]:
     """The clauses of exactly that level which apply."""
     return [
-        one
-        for one in results
-        if one.clause.certification_level == level and one.outcome != "not_applicable"
+        result
+        for result in results
+        if result.clause.certification_level == level
+        and result.outcome != "not_applicable"
     ]
 
 
 def coverage(results: Sequence[ClauseResult]) -> float | None:
     """The judged share of what applies; None where nothing does."""
-    applicable = [one for one in results if one.outcome != "not_applicable"]
+    applicable = [result for result in results if result.outcome != "not_applicable"]
     if not applicable:
         return None
-    return sum(one.outcome in _JUDGED for one in applicable) / len(applicable)
+    return sum(clause_result.outcome in _JUDGED for clause_result in applicable) / len(
+        applicable
+    )
 
 
 def _denials(
@@ -303,9 +323,14 @@ def _denials(
     for obstacle in obstacles:
         if obstacle.level <= level:
             yield Denial(level, "", "", obstacle.reason)
-    for one in upto:
-        if one.level == "must" and one.outcome not in _HOLDS:
-            yield Denial(level, one.clause.id, one.outcome, _reason(one))
+    for clause_result in upto:
+        if clause_result.level == "must" and clause_result.outcome not in _HOLDS:
+            yield Denial(
+                level,
+                clause_result.clause.id,
+                clause_result.outcome,
+                _reason(clause_result),
+            )
     share = coverage(upto)
     if share is not None and share < floor:
         judged = f"{share:.0%} of what applies was judged, at least {floor:.0%} must be"
@@ -314,13 +339,13 @@ def _denials(
 
 def _reason(result: ClauseResult) -> str:
     """What the first finding says that makes the clause what it is."""
-    for one in result.judged:
-        finding = one.finding
+    for judged in result.judged:
+        finding = judged.finding
         is_it = finding.outcome == result.outcome and not finding.waiver
         # A must that only advice speaks against is not known, though a rule failed.
         is_doubt = result.outcome == "unknown" and finding.outcome == "fail"
         if is_it or is_doubt:
-            where = f"{one.specimen}: " if one.specimen else ""
+            where = f"{judged.specimen}: " if judged.specimen else ""
             subject = f"{finding.subject}: " if finding.subject else ""
             return f"{where}{subject}{finding.message}"
     return _WORDS[result.outcome]

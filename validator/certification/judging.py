@@ -75,13 +75,13 @@ def clause_results(
         scopes: of the rules, by name.
 
     """
-    found: dict[str, list[Judged]] = {}
-    for one in judged:
-        found.setdefault(one.finding.clause, []).append(one)
+    result: dict[str, list[Judged]] = {}
+    for item in judged:
+        result.setdefault(item.finding.clause, []).append(item)
     return [
-        _result(edition.clauses[clause], found[clause], scopes)
+        _result(edition.clauses[clause], result[clause], scopes)
         for clause in edition.clauses
-        if clause in found
+        if clause in result
     ]
 
 
@@ -90,9 +90,11 @@ def _result(
 ) -> ClauseResult:
     # What files can show needs no machine: a rule that would look at one as well, and
     # has none to look at, leaves the clause to the rules that judge files.
-    beyond = [one for one in all_judged if _is_beyond(clause, one.finding, scopes)]
-    judged = [one for one in all_judged if one not in beyond] or all_judged
-    outcome = by_clause(one.finding for one in judged)[0]
+    beyond = [
+        judged for judged in all_judged if _is_beyond(clause, judged.finding, scopes)
+    ]
+    judged = [judged for judged in all_judged if judged not in beyond] or all_judged
+    outcome = by_clause(item.finding for item in judged)[0]
     level = judged[0].finding.clause_level
     return ClauseResult(clause, level, outcome.outcome, tuple(judged))
 
@@ -100,7 +102,9 @@ def _result(
 def _is_beyond(clause: Clause, finding: Finding, scopes: Mapping[str, Scope]) -> bool:
     """Whether a rule found no evidence of a kind that the level does not ask for."""
     level = _LEVEL_OF_SCOPE.get(scopes.get(finding.rule, "plan"), LEVELS[0])
-    lacks_a_kind = bool(finding.missing) and all("." not in o for o in finding.missing)
+    lacks_a_kind = bool(finding.missing) and all(
+        "." not in text for text in finding.missing
+    )
     is_unknown = finding.outcome == "unknown" and lacks_a_kind
     return is_unknown and level > clause.certification_level
 
@@ -159,8 +163,8 @@ def samples(
         floors: by collective, the share of what it can reach that fails it below.
 
     """
-    for found in rates_of_parts(evidence):
-        yield Sample(found.title, found.unit, (), specimen, tuple(found.rates.values()))
+    for rate in rates_of_parts(evidence):
+        yield Sample(rate.title, rate.unit, (), specimen, tuple(rate.rates.values()))
     for curve in measured_curves(evidence):
         yield from _of_curve(specimen, curve, floors.get(curve.collective))
 
@@ -172,7 +176,7 @@ def _of_curve(
     points = curve.curve.points
     if not points:
         return
-    told: dict[str, Scalar | None] = {
+    result: dict[str, Scalar | None] = {
         "ranks": curve.ranks,
         "nodes": curve.nodes,
         "gpu": curve.gpu,
@@ -181,7 +185,9 @@ def _of_curve(
         "placement": curve.placed[0].placement,
         "runs": curve.runs,
     }
-    about = tuple((name, one) for name, one in told.items() if one not in {None, ""})
+    about = tuple(
+        (name, item) for name, item in result.items() if item not in {None, ""}
+    )
     largest, smallest = points[-1], points[0]
     bound = _bound_at(curve, largest.size_bytes)
     name = curve.collective or "collective"
@@ -213,28 +219,32 @@ def _floor(bound: Bound | None, collective: str, share: float | None) -> float |
 
 
 def _known(*told: tuple[str, Scalar | None]) -> SampleConditions:
-    return tuple((name, one) for name, one in told if one is not None)
+    return tuple((name, item) for name, item in told if item is not None)
 
 
 def _bound_at(curve: MeasuredCurve, size: int) -> Bound | None:
-    return next((o for o in curve.held_to.bounds if o.size_bytes == size), None)
+    return next(
+        (bound for bound in curve.held_to.bounds if bound.size_bytes == size), None
+    )
 
 
-def distributions(found: Iterable[Sample]) -> list[Distribution]:
+def distributions(result: Iterable[Sample]) -> list[Distribution]:
     """Samples of the same quantity under the same conditions together."""
     groups: dict[tuple[str, str, SampleConditions], list[Sample]] = {}
-    for one in found:
-        groups.setdefault((one.name, one.unit, one.conditions), []).append(one)
+    for sample in result:
+        groups.setdefault((sample.name, sample.unit, sample.conditions), []).append(
+            sample
+        )
     return [_distribution(group) for group in groups.values()]
 
 
 def _distribution(group: list[Sample]) -> Distribution:
     first = group[0]
-    values = sorted(value for one in group for value in one.values)
+    values = sorted(value for sample in group for value in sample.values)
     machines: dict[str, list[float]] = {}
-    for one in group:
-        if one.specimen:
-            machines.setdefault(one.specimen, []).extend(one.values)
+    for sample in group:
+        if sample.specimen:
+            machines.setdefault(sample.specimen, []).extend(sample.values)
     medians = [median(of_one) for of_one in machines.values()]
     middle = median(medians) if medians else 0.0
     has_spread = len(medians) >= _FEWEST_FOR_SPREAD and middle > 0
@@ -310,25 +320,27 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     state = RunState(request, proposes=False)
     judges = state.judges
     # What compares machines is asked once, of all of them.
-    of_fleets = {one.name for one in judges.entries if one.scope == "fleet"}
+    of_fleets = {entry.name for entry in judges.entries if entry.scope == "fleet"}
 
     machines = subject.machines or (Machine("", ()),)
     by_machine = {
         machine.name: [
-            _answered_for(one.finding._replace(places=()))
-            for one in judge_plan(PlanFiles(_files(subject, machine)), state).findings
-            if one.finding.rule not in of_fleets
+            _answered_for(finding.finding._replace(places=()))
+            for finding in judge_plan(
+                PlanFiles(_files(subject, machine)), state
+            ).findings
+            if finding.finding.rule not in of_fleets
         ]
         for machine in machines
     }
     first = assemble(_files(subject, machines[0]), request.judging.context)
     profiles = judges.of(first.plan, (), first.scopes, first.measured).composed
     judged = [*_told_once(by_machine)]
-    judged += (Judged("", one) for one in _of_fleet(request, subject, now))
+    judged += (Judged("", finding) for finding in _of_fleet(request, subject, now))
     return Judgements(
         judges.edition,
-        tuple(one.id for one in profiles.profiles),
-        {one.name: one.scope for one in judges.entries},
+        tuple(profile.id for profile in profiles.profiles),
+        {entry.name: entry.scope for entry in judges.entries},
         tuple(judged),
         tuple(_samples(request, subject, _floors(profiles))),
     )
@@ -354,23 +366,25 @@ def _answered_for(finding: Finding) -> Finding:
 
 def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[Judged]:
     """Findings of machines; what is found on all of them once, without a name."""
-    times = Counter(one for found in by_machine.values() for one in {*found})
+    times = Counter(
+        finding for findings in by_machine.values() for finding in {*findings}
+    )
     seen: set[Finding] = set()
-    for name, found in by_machine.items():
-        for one in found:
-            if times[one] < len(by_machine):
-                yield Judged(name, one)
-            elif one not in seen:
-                seen.add(one)
-                yield Judged("", one)
+    for name, findings in by_machine.items():
+        for finding in findings:
+            if times[finding] < len(by_machine):
+                yield Judged(name, finding)
+            elif finding not in seen:
+                seen.add(finding)
+                yield Judged("", finding)
 
 
 def _of_fleet(request: Request, subject: Subject, now: float) -> Iterable[Finding]:
-    paths = [one.files[0].status.path for one in subject.machines]
+    paths = [machine.files[0].status.path for machine in subject.machines]
     work = Work(request, subject.job, _go)
     expected = Expected(number=subject.expected)
-    found = judge_fleet(work, listing(paths), expected, now=now, cores=1).of_fleet
-    return (one._replace(places=()) for one in found)
+    findings = judge_fleet(work, listing(paths), expected, now=now, cores=1).of_fleet
+    return (finding._replace(places=()) for finding in findings)
 
 
 def _go(_: Sequence[Finding]) -> str:
@@ -380,13 +394,13 @@ def _go(_: Sequence[Finding]) -> str:
 
 def _floors(composed: ComposedEdition) -> dict[str, float]:
     """The share of what a collective can reach that fails it below, by collective."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for clause, collectives in _FLOORS.items():
         if clause in composed.edition.clauses:
             share = composed.numbers(clause).get("floor_fraction")
             if isinstance(share, int | float):
-                found |= dict.fromkeys(collectives, float(share))
-    return found
+                result |= dict.fromkeys(collectives, float(share))
+    return result
 
 
 def _samples(
@@ -407,7 +421,9 @@ def _of_files(
     floors: Mapping[str, float],
 ) -> Iterator[Sample]:
     """What these files alone measured, held to what is known of all that is judged."""
-    nodes = [one.node for file in files for one in file.readings if one.node]
+    nodes = [
+        reading.node for file in files for reading in file.readings if reading.node
+    ]
     if not nodes:
         return
     measured: Node = joined(nodes)
@@ -477,19 +493,31 @@ def read_evidence(
     opened = [*open_kit(folder, passed_over, readers)]
     as_of = _judged_as_of(opened, now)
     left_out = [*_out_of_time(opened, now, as_of, most_days)]
-    unread = {one.path for one in left_out}
-    taken = [one for one in opened if one.found and one.file.path not in unread]
+    unread = {item.path for item in left_out}
+    taken = [
+        opened_file
+        for opened_file in opened
+        if opened_file.found and opened_file.file.path not in unread
+    ]
     kit = Kit(
         folder,
-        tuple(one.file for one in opened),
-        tuple(Problem(one.file.path, one.problem) for one in opened if one.problem),
+        tuple(opened_file.file for opened_file in opened),
+        tuple(
+            Problem(opened_file.file.path, opened_file.problem)
+            for opened_file in opened
+            if opened_file.problem
+        ),
         tuple(passed_over),
     )
     return Evidence(
         kit,
-        tuple(one.file for one in taken),
+        tuple(opened_file.file for opened_file in taken),
         _subject(taken, expected),
-        tuple(one.file for one in opened if one.file.path in unread),
+        tuple(
+            opened_file.file
+            for opened_file in opened
+            if opened_file.file.path in unread
+        ),
         tuple(left_out),
         as_of,
     )
@@ -501,43 +529,65 @@ def _judged_as_of(opened: Sequence[OpenedFile], now: datetime) -> datetime:
     A kit that is made up by the same command is the same on every day, and so is what
     is said of it.
     """
-    observed = [one.file for one in opened if one.file.kind != "config" and one.found]
-    if not observed or not all(one.synthetic for one in observed):
+    observed = [
+        opened_file.file
+        for opened_file in opened
+        if opened_file.file.kind != "config" and opened_file.found
+    ]
+    if not observed or not all(evidence_file.synthetic for evidence_file in observed):
         return now
-    times = (datetime.fromisoformat(one.taken) for one in observed if one.taken)
-    return max((one for one in times if one <= now), default=now)
+    times = (
+        datetime.fromisoformat(evidence_file.taken)
+        for evidence_file in observed
+        if evidence_file.taken
+    )
+    return max((time for time in times if time <= now), default=now)
 
 
 def _out_of_time(
     opened: Sequence[OpenedFile], now: datetime, as_of: datetime, most_days: int | None
 ) -> Iterator[LeftOut]:
-    for one in opened:
-        taken = one.file.taken
+    for opened_file in opened:
+        taken = opened_file.file.taken
         # A configuration is no observation: it holds as long as it is not changed.
-        if not one.found or not taken or one.file.kind == "config":
+        if not opened_file.found or not taken or opened_file.file.kind == "config":
             continue
         time = datetime.fromisoformat(taken)
         age = as_of - time
         if now - time < -_CLOCKS_APART:
-            yield LeftOut(one.file.path, f"taken {taken}, after now: a clock is wrong")
+            yield LeftOut(
+                opened_file.file.path, f"taken {taken}, after now: a clock is wrong"
+            )
         elif most_days is not None and age > timedelta(days=most_days):
             reason = f"taken {taken}, {age.days} days ago; at most {most_days} may be"
-            yield LeftOut(one.file.path, reason)
+            yield LeftOut(opened_file.file.path, reason)
 
 
 def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
-    job = [o for one in opened for o in one.found if one.file.kind == "config"]
+    job = [
+        read_file
+        for opened_file in opened
+        for read_file in opened_file.found
+        if opened_file.file.kind == "config"
+    ]
     together: list[ReadFile] = []
     machines: dict[str, list[ReadFile]] = {}
-    snapshots = {o.file.specimen for o in opened if o.file.kind == "snapshot"}
-    for one in opened:
-        if one.file.kind == "snapshot":
-            name = one.file.specimen or one.file.path
-            machines.setdefault(name, [])[:0] = one.found
-        elif one.file.kind == "measurement" and one.file.specimen in snapshots:
-            machines.setdefault(one.file.specimen, []).extend(one.found)
-        elif one.file.kind != "config":
-            together.extend(one.found)
+    snapshots = {
+        opened_file.file.specimen
+        for opened_file in opened
+        if opened_file.file.kind == "snapshot"
+    }
+    for opened_file in opened:
+        if opened_file.file.kind == "snapshot":
+            name = opened_file.file.specimen or opened_file.file.path
+            machines.setdefault(name, [])[:0] = opened_file.found
+        elif (
+            opened_file.file.kind == "measurement"
+            and opened_file.file.specimen in snapshots
+        ):
+            machines.setdefault(opened_file.file.specimen, []).extend(opened_file.found)
+        elif opened_file.file.kind != "config":
+            together.extend(opened_file.found)
     _demand_one_job(job)
     return Subject(
         tuple(job),
@@ -550,12 +600,12 @@ def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
 def _demand_one_job(job: Sequence[ReadFile]) -> None:
     plans = group(job) if job else []
     if len(plans) > 1:
-        told = " and ".join(
-            "+".join(os.path.basename(one.status.path) for one in plan.files)
+        text = " and ".join(
+            "+".join(os.path.basename(file.status.path) for file in plan.files)
             for plan in plans[:3]
         )
         message = (
-            f"the evidence holds the files of {len(plans)} jobs ({told}); "
+            f"the evidence holds the files of {len(plans)} jobs ({text}); "
             "a certificate is of one: keep the files of one"
         )
         raise SeveralJobs(message)

@@ -76,33 +76,37 @@ class Kit(Record):
 
     def of_kind(self, *kinds: Kind) -> tuple[EvidenceFile, ...]:
         """The files of these kinds."""
-        return tuple(one for one in self.files if one.kind in kinds)
+        return tuple(file for file in self.files if file.kind in kinds)
 
     @property
     def evidence(self) -> tuple[EvidenceFile, ...]:
         """The files that rules can judge."""
-        return tuple(one for one in self.files if one.kind != "other")
+        return tuple(file for file in self.files if file.kind != "other")
 
     @property
     def specimens(self) -> tuple[str, ...]:
         """The machines of which there are snapshots, sorted."""
-        return tuple(sorted({one.specimen or one.path for one in self._snapshots}))
+        return tuple(
+            sorted({snapshot.specimen or snapshot.path for snapshot in self._snapshots})
+        )
 
     @property
     def instance_types(self) -> tuple[str, ...]:
         """The types that machines say they are, sorted."""
-        return tuple(sorted({one.instance_type for one in self._snapshots} - {""}))
+        return tuple(
+            sorted({snapshot.instance_type for snapshot in self._snapshots} - {""})
+        )
 
     @property
     def synthetic(self) -> tuple[EvidenceFile, ...]:
         """The files that were made up."""
-        return tuple(one for one in self.files if one.synthetic)
+        return tuple(file for file in self.files if file.synthetic)
 
     @property
     def gives(self) -> frozenset[str]:
         """All kinds of evidence; several machines can be laid beside each other."""
-        found = {kind for one in self.files for kind in one.gives}
-        return frozenset({*found, "fleet"} if len(self.specimens) > 1 else found)
+        texts = {kind for file in self.files for kind in file.gives}
+        return frozenset({*texts, "fleet"} if len(self.specimens) > 1 else texts)
 
     @property
     def _snapshots(self) -> tuple[EvidenceFile, ...]:
@@ -142,30 +146,32 @@ def text_entry(bare: EvidenceFile, text: str) -> EvidenceFile:
     return bare._replace(taken=_told_time(text), synthetic=_made_up(text))
 
 
-def entry_of(bare: EvidenceFile, found: Sequence[ReadFile], text: str) -> EvidenceFile:
+def entry_of(
+    bare: EvidenceFile, read_files: Sequence[ReadFile], text: str
+) -> EvidenceFile:
     """A file that readers know."""
     nodes = [
         reading.node
-        for one in found
-        for reading in one.readings
+        for item in read_files
+        for reading in item.readings
         if reading.node is not None
     ]
-    made_up = next((one.synthetic for one in nodes if one.synthetic), "")
+    made_up = next((node.synthetic for node in nodes if node.synthetic), "")
     return bare._replace(
-        kind=_kind(found, nodes),
-        format="+".join(dict.fromkeys(one.format for one in found)),
+        kind=_kind(read_files, nodes),
+        format="+".join(dict.fromkeys(item.format for item in read_files)),
         taken=_taken(nodes) or _told_time(text),
         specimen=_specimen(nodes),
         synthetic=made_up or _made_up(text),
-        gives=tuple(sorted({*_gives(found, nodes)})),
+        gives=tuple(sorted({*_gives(read_files, nodes)})),
         nodes=max((0, *_widths(nodes))),
         instance_type=_instance_type(nodes),
     )
 
 
-def _kind(found: Sequence[ReadFile], nodes: Sequence[Node]) -> Kind:
-    roles = {one.role for one in found}
-    measured = {kind for one in nodes for kind in one.measured}
+def _kind(read_files: Sequence[ReadFile], nodes: Sequence[Node]) -> Kind:
+    roles = {item.role for item in read_files}
+    measured = {kind for node in nodes for kind in node.measured}
     if "node" in roles:
         return "snapshot"
     if "measurement" not in roles:
@@ -177,19 +183,19 @@ def _kind(found: Sequence[ReadFile], nodes: Sequence[Node]) -> Kind:
 
 
 def _events(nodes: Iterable[Node]) -> Iterator[RunEvent]:
-    for one in nodes:
-        yield from one.several(RunEvents).shown
+    for node in nodes:
+        yield from node.several(RunEvents).shown
 
 
 def _taken(nodes: Sequence[Node]) -> str:
     """When the last of it was seen; a log without a zone does not tell."""
-    told = [time for one in nodes if (time := utc(one.taken))]
-    for one in nodes:
-        for log in one.several(RunLogs).shown:
+    texts = [time for node in nodes if (time := utc(node.taken))]
+    for node in nodes:
+        for log in node.several(RunLogs).shown:
             last = log.last_seconds.value
             if log.clock.value == "utc" and last is not None:
-                told.append(_from_seconds(last))
-    return max(told, default="")
+                texts.append(_from_seconds(last))
+    return max(texts, default="")
 
 
 def _from_seconds(seconds: float) -> str:
@@ -202,8 +208,8 @@ def _from_seconds(seconds: float) -> str:
 def utc(text: str) -> str:
     """A time with a zone as UTC, to the second; empty for what is none."""
     try:
-        found = datetime.fromisoformat(text)
-        return _text(found.astimezone(UTC)) if found.tzinfo else ""
+        result = datetime.fromisoformat(text)
+        return _text(result.astimezone(UTC)) if result.tzinfo else ""
     except (ValueError, OverflowError):
         return ""
 
@@ -213,8 +219,8 @@ def _text(time: datetime) -> str:
 
 
 def _told_time(text: str) -> str:
-    found = _TAKEN.search(text[:_HEAD])
-    return utc(found[1]) if found else ""
+    match = _TAKEN.search(text[:_HEAD])
+    return utc(match[1]) if match else ""
 
 
 def _made_up(text: str) -> str:
@@ -222,18 +228,18 @@ def _made_up(text: str) -> str:
     comment = _MADE_UP.search(text)
     if comment:
         return comment[1].strip() or _UNNAMED
-    found = _IN_JSON.search(text) if text.lstrip()[:1] in {"{", "["} else None
-    return (found[1] or _UNNAMED)[:100] if found else ""
+    match = _IN_JSON.search(text) if text.lstrip()[:1] in {"{", "["} else None
+    return (match[1] or _UNNAMED)[:100] if match else ""
 
 
 def _specimen(nodes: Sequence[Node]) -> str:
     """The one machine that all of it is of; empty where it is of several or of none."""
     names: set[str] = set()
-    for one in nodes:
-        name = one.launch.node or one.single(Host).name.value
+    for node in nodes:
+        name = node.launch.node or node.single(Host).name.value
         if name:
             names.add(name)
-        for run in one.several(CollectiveRuns).shown:
+        for run in node.several(CollectiveRuns).shown:
             names.update(filter(None, run.hosts.value or ()))
             if (run.nodes.value or 1) > 1:
                 names.update(("", "of several"))
@@ -241,18 +247,18 @@ def _specimen(nodes: Sequence[Node]) -> str:
 
 
 def _instance_type(nodes: Sequence[Node]) -> str:
-    told = {one.single(Host).instance_type.value for one in nodes} - {None, ""}
-    return str(told.pop()) if len(told) == 1 else ""
+    texts = {node.single(Host).instance_type.value for node in nodes} - {None, ""}
+    return str(texts.pop()) if len(texts) == 1 else ""
 
 
 def _widths(nodes: Sequence[Node]) -> Iterator[int]:
-    for one in nodes:
-        for run in one.several(CollectiveRuns).shown:
+    for node in nodes:
+        for run in node.several(CollectiveRuns).shown:
             yield run.nodes.value or len(run.hosts.value or ())
 
 
-def _gives(found: Sequence[ReadFile], nodes: Sequence[Node]) -> Iterator[str]:
-    for file in found:
+def _gives(read_files: Sequence[ReadFile], nodes: Sequence[Node]) -> Iterator[str]:
+    for file in read_files:
         if file.role not in {"node", "measurement"}:
             yield "plan.source"
             for reading in file.readings:
@@ -271,7 +277,7 @@ def _gives(found: Sequence[ReadFile], nodes: Sequence[Node]) -> Iterator[str]:
 
 def _measured(node: Node) -> Iterator[str]:
     for kind in node.measured:
-        found = node.data[kind]
+        result = node.data[kind]
         if kind == "collective_runs":
             collectives = {
                 run.collective.value for run in node.several(CollectiveRuns).shown
@@ -285,7 +291,7 @@ def _measured(node: Node) -> Iterator[str]:
                 yield "log.metrics"
             if node.several(RunEvents).shown:
                 yield "log.events"
-        elif found:
+        elif result:
             yield from MEASURED[kind]
 
 
@@ -313,10 +319,10 @@ def read_kit(folder: str, readers: Readers | None = None) -> Kit:
     passed_over: list[Problem] = []
     files: list[EvidenceFile] = []
     problems: list[Problem] = []
-    for one in open_kit(folder, passed_over, readers):
-        files.append(one.file)
-        if one.problem:
-            problems.append(Problem(one.file.path, one.problem))
+    for opened_file in open_kit(folder, passed_over, readers):
+        files.append(opened_file.file)
+        if opened_file.problem:
+            problems.append(Problem(opened_file.file.path, opened_file.problem))
     return Kit(folder, tuple(files), tuple(problems), tuple(passed_over))
 
 
@@ -343,12 +349,12 @@ def _listed(folder: str, passed_over: list[Problem]) -> list[str]:
         there = "is no folder" if os.path.exists(folder) else "no such folder"
         message = f"{folder}: {there}; name the folder that holds the evidence"
         raise KitError(message)
-    found: list[str] = []
+    texts: list[str] = []
     total = 0
     for path, status in _walked(folder, passed_over):
-        found.append(path)
+        texts.append(path)
         total += status.st_size
-        if len(found) > MOST_FILES:
+        if len(texts) > MOST_FILES:
             message = f"{folder}: more than {MOST_FILES:,} files; name a smaller folder"
             raise KitError(message)
         if total > MOST_BYTES:
@@ -356,7 +362,7 @@ def _listed(folder: str, passed_over: list[Problem]) -> list[str]:
                 f"{folder}: more than {MOST_BYTES // _GIGA} GB; keep what is judged"
             )
             raise KitError(message)
-    return sorted(found)
+    return sorted(texts)
 
 
 def _walked(
@@ -374,7 +380,9 @@ def _walked(
             if reason:
                 passed_over.append(Problem(path, reason))
         folders[:] = sorted(
-            one for one in folders if not _passed_over(os.path.join(where, one), one)
+            folder
+            for folder in folders
+            if not _passed_over(os.path.join(where, folder), folder)
         )
         for name in sorted(names):
             whole = os.path.join(where, name)
@@ -426,9 +434,9 @@ def _opened(folder: str, path: str, readers: Readers) -> OpenedFile:
 def _classified(
     bare: EvidenceFile, whole: str, text: str, readers: Readers
 ) -> OpenedFile:
-    status, found = read_file(whole, named=False, readers=readers, text=text)
-    if found:
-        return OpenedFile(entry_of(bare, found, text), tuple(found))
+    status, read_files = read_file(whole, named=False, readers=readers, text=text)
+    if read_files:
+        return OpenedFile(entry_of(bare, read_files, text), tuple(read_files))
     is_damaged = status.state == "unreadable"
     problem = _told(status.message, whole) if is_damaged else ""
     return OpenedFile(text_entry(bare, text), (), problem)

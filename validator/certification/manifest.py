@@ -82,12 +82,12 @@ def manifest_text(manifest: Manifest) -> str:
         "provider": manifest.provider,
         "level": manifest.level,
         "files": [
-            {name: _plain(getattr(one, name)) for name in _FIELDS}
-            for one in manifest.files
+            {name: _plain(getattr(file, name)) for name in _FIELDS}
+            for file in manifest.files
         ],
         "missing": [
-            {name: _plain(value) for name, value in one._asdict().items()}
-            for one in manifest.missing
+            {name: _plain(value) for name, value in missing._asdict().items()}
+            for missing in manifest.missing
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -142,54 +142,54 @@ def _validated(content: Mapping[str, Any], path: str, again: str) -> Manifest:
     )
 
     try:
-        found = EvidenceDocument.model_validate(content)
+        evidence_document = EvidenceDocument.model_validate(content)
     except ValidationError as error:
-        told = "; ".join(
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-            for one in error.errors()[:_MOST_TOLD]
+        text = "; ".join(
+            f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
+            for item in error.errors()[:_MOST_TOLD]
         )
-        message = f"{path}: {told}; {again}"
+        message = f"{path}: {text}; {again}"
         raise ManifestError(message) from error
-    files = tuple(map(_listed, found.files))
-    twice = _twice(one.path for one in files)
+    files = tuple(map(_listed, evidence_document.files))
+    twice = _twice(file.path for file in files)
     if twice:
         message = f"{path}: lists {twice} twice; {again}"
         raise ManifestError(message)
     return Manifest(
-        created=found.created,
-        instance_type=found.instance_type,
-        provider=found.provider,
-        level=found.level,
+        created=evidence_document.created,
+        instance_type=evidence_document.instance_type,
+        provider=evidence_document.provider,
+        level=evidence_document.level,
         files=files,
-        missing=tuple(map(_missing, found.missing)),
-        tool=found.tool.version,
+        missing=tuple(map(_missing, evidence_document.missing)),
+        tool=evidence_document.tool.version,
     )
 
 
-def _listed(one: "ListedFile") -> EvidenceFile:
+def _listed(listed_file: "ListedFile") -> EvidenceFile:
     return EvidenceFile(
-        path=one.path,
-        kind=one.kind,
-        format=one.format,
-        sha256=one.sha256,
-        size_bytes=one.size_bytes,
-        taken=one.taken,
-        specimen=one.specimen,
-        synthetic=one.synthetic,
-        gives=tuple(one.gives),
-        nodes=one.nodes,
-        instance_type=one.instance_type,
+        path=listed_file.path,
+        kind=listed_file.kind,
+        format=listed_file.format,
+        sha256=listed_file.sha256,
+        size_bytes=listed_file.size_bytes,
+        taken=listed_file.taken,
+        specimen=listed_file.specimen,
+        synthetic=listed_file.synthetic,
+        gives=tuple(listed_file.gives),
+        nodes=listed_file.nodes,
+        instance_type=listed_file.instance_type,
     )
 
 
-def _missing(one: "MissingEvidence") -> Missing:
+def _missing(missing_evidence: "MissingEvidence") -> Missing:
     return Missing(
-        track=one.track,
-        level=one.level,
-        evidence=tuple(one.evidence),
-        clauses=tuple(one.clauses),
-        musts=tuple(one.musts),
-        text=one.text,
+        track=missing_evidence.track,
+        level=missing_evidence.level,
+        evidence=tuple(missing_evidence.evidence),
+        clauses=tuple(missing_evidence.clauses),
+        musts=tuple(missing_evidence.musts),
+        text=missing_evidence.text,
     )
 
 
@@ -208,25 +208,28 @@ def differences(manifest: Manifest, kit: Kit) -> tuple[Difference, ...]:
     What the folder says of a file counts, and a manifest that says more of it - another
     time, another machine, that it is no synthetic one - was changed as well.
     """
-    listed = {one.path: one for one in manifest.files}
-    there = {one.path: one for one in kit.files}
-    found = []
+    listed = {file.path: file for file in manifest.files}
+    there = {file.path: file for file in kit.files}
+    result = []
     for path in sorted({*listed, *there}):
-        one, other = listed.get(path), there.get(path)
+        evidence_file, other = listed.get(path), there.get(path)
         if other is None:
             text = f"is listed in {MANIFEST} and is not there"
-            found.append(Difference(path, "missing", text))
-        elif one is None:
+            result.append(Difference(path, "missing", text))
+        elif evidence_file is None:
             text = f"is there and not listed in {MANIFEST}: pack the folder again"
-            found.append(Difference(path, "not listed", text))
-        elif one.sha256 != other.sha256:
-            text = f"is not what was packed: sha256 {_short(other)}, not {_short(one)}"
-            found.append(Difference(path, "changed", text))
+            result.append(Difference(path, "not listed", text))
+        elif evidence_file.sha256 != other.sha256:
+            text = (
+                f"is not what was packed: sha256 {_short(other)}, not "
+                f"{_short(evidence_file)}"
+            )
+            result.append(Difference(path, "changed", text))
         else:
-            text = _told_otherwise(one, other)
+            text = _told_otherwise(evidence_file, other)
             if text:
-                found.append(Difference(path, "changed", text))
-    return tuple(found)
+                result.append(Difference(path, "changed", text))
+    return tuple(result)
 
 
 def _short(file: EvidenceFile) -> str:
@@ -236,8 +239,8 @@ def _short(file: EvidenceFile) -> str:
 def _told_otherwise(listed: EvidenceFile, there: EvidenceFile) -> str:
     """The first thing that the manifest says otherwise than the file itself."""
     for name in _FIELDS:
-        one, other = getattr(listed, name), getattr(there, name)
-        if one != other:
-            said, says = one or "nothing", other or "nothing"
-            return f"{MANIFEST} says of its {name} {said}, the file itself {says}"
+        result, other = getattr(listed, name), getattr(there, name)
+        if result != other:
+            outcome, says = result or "nothing", other or "nothing"
+            return f"{MANIFEST} says of its {name} {outcome}, the file itself {says}"
     return ""

@@ -66,28 +66,30 @@ class Asked(Record):
     def terms(self) -> UseTerms:
         """What the use asks of the evidence."""
         return next(
-            one.terms
-            for one in self.composed.profiles
-            if one.kind == "use" and one.terms
+            profile.terms
+            for profile in self.composed.profiles
+            if profile.kind == "use" and profile.terms
         )
 
     @property
     def clauses(self) -> tuple[JudgedClause, ...]:
         """The clauses that are judged up to the level, those of advice left out."""
         return tuple(
-            one
-            for one in self.composed.clauses
-            if one.is_selected
-            and not one.not_applicable
-            and one.level != "may"
-            and one.clause.certification_level <= self.level
+            clause
+            for clause in self.composed.clauses
+            if clause.is_selected
+            and not clause.not_applicable
+            and clause.level != "may"
+            and clause.clause.certification_level <= self.level
         )
 
     @property
     def tracks(self) -> tuple[str, ...]:
         """The tracks of these clauses, in the order of the edition's clauses."""
         return tuple(
-            dict.fromkeys(track for one in self.clauses for track in one.clause.tracks)
+            dict.fromkeys(
+                track for clause in self.clauses for track in clause.clause.tracks
+            )
         )
 
 
@@ -101,14 +103,14 @@ def asked_of(edition: Edition, instance: str, level: str) -> Asked:
     composed = compose(edition, use=USE, profiles=profiles)
     if not name:
         return Asked(composed, level)
-    known = next(one for one in composed.profiles if one.kind == "instance")
+    known = next(profile for profile in composed.profiles if profile.kind == "instance")
     bare = known.id.partition("/")[2]
     return Asked(composed, level, bare, resolve_instance(bare).provider)
 
 
-def wanted_by(one: JudgedClause) -> tuple[str, ...]:
+def wanted_by(judged_clause: JudgedClause) -> tuple[str, ...]:
     """Kinds of evidence, one of which a clause wants; none: it takes what there is."""
-    clause = one.clause
+    clause = judged_clause.clause
     if clause.id in _OF_DRILLS:
         return (DRILL,)
     kinds = [_family(kind) for kind in clause.evidence]
@@ -137,40 +139,42 @@ def given_by(kit: Kit) -> frozenset[str]:
 
     An all-reduce within one node says nothing of the network: it is none here.
     """
-    found = {_family(kind) for kind in kit.gives}
+    texts = {_family(kind) for kind in kit.gives}
     if kit.of_kind("drill"):
-        found.add(DRILL)
-    if not any(one.nodes >= _WIDE for one in kit.files if _ALL_REDUCE in one.gives):
-        found.discard(_ALL_REDUCE)
-    return frozenset(found)
+        texts.add(DRILL)
+    if not any(file.nodes >= _WIDE for file in kit.files if _ALL_REDUCE in file.gives):
+        texts.discard(_ALL_REDUCE)
+    return frozenset(texts)
 
 
-def missing_of(kit: Kit, asked: Asked) -> tuple[Missing, ...]:
+def missing_of(kit: Kit, entry: Asked) -> tuple[Missing, ...]:
     """Evidence that clauses want and no file gives, by track, level and kind."""
     given = given_by(kit)
     is_narrow = _ALL_REDUCE in kit.gives
-    found: dict[tuple[str, str, str], tuple[set[str], list[JudgedClause]]] = {}
-    for one in asked.clauses:
-        wanted = wanted_by(one)
+    result: dict[tuple[str, str, str], tuple[set[str], list[JudgedClause]]] = {}
+    for clause in entry.clauses:
+        wanted = wanted_by(clause)
         if not wanted or not given.isdisjoint(wanted):
             continue
-        for track in one.clause.tracks:
-            key = track, one.clause.certification_level, wanted[0]
-            kinds, clauses = found.setdefault(key, (set(), []))
+        for track in clause.clause.tracks:
+            key = track, clause.clause.certification_level, wanted[0]
+            kinds, clauses = result.setdefault(key, (set(), []))
             kinds.update(wanted)
-            clauses.append(one)
-    order = {track: place for place, track in enumerate(asked.tracks)}
+            clauses.append(clause)
+    order = {track: place for place, track in enumerate(entry.tracks)}
     return tuple(
         Missing(
             track=track,
             level=level,
             evidence=tuple(sorted(kinds)),
-            clauses=tuple(one.clause.id for one in clauses),
-            musts=tuple(one.clause.id for one in clauses if one.level == "must"),
+            clauses=tuple(clause.clause.id for clause in clauses),
+            musts=tuple(
+                clause.clause.id for clause in clauses if clause.level == "must"
+            ),
             text=_words(kind, is_narrow),
         )
         for (track, level, kind), (kinds, clauses) in sorted(
-            found.items(), key=lambda row: (order[row[0][0]], *row[0][1:])
+            result.items(), key=lambda row: (order[row[0][0]], *row[0][1:])
         )
     )
 
@@ -183,13 +187,13 @@ def _words(kind: str, is_narrow: bool) -> str:  # noqa: FBT001 - of one caller
 
 
 def specimens_missing(
-    kit: Kit, asked: Asked, expected: int | None
+    kit: Kit, result: Asked, expected: int | None
 ) -> Iterator[Missing]:
     """That fewer machines were looked at than speak for a type, or were expected."""
-    if asked.level == "L1":
+    if result.level == "L1":
         return
     count = len(kit.specimens)
-    least = max(asked.terms.least_specimens or 1, expected or 0)
+    least = max(result.terms.least_specimens or 1, expected or 0)
     if count < least:
         who = "are expected" if expected == least else "speak for a type"
         machines = "1 machine" if count == 1 else f"{count} machines"
@@ -197,18 +201,18 @@ def specimens_missing(
         yield Missing("", "L2", (NODE,), (), (), text)
 
 
-def clauses_by_source(asked: Asked) -> dict[str, tuple[JudgedClause, ...]]:
+def clauses_by_source(entry: Asked) -> dict[str, tuple[JudgedClause, ...]]:
     """The clauses that each kind of evidence settles first, by kind."""
-    found: dict[str, list[JudgedClause]] = {}
-    for one in asked.clauses:
-        for kind in wanted_by(one)[:1]:
-            found.setdefault(kind, []).append(one)
-    return {kind: tuple(clauses) for kind, clauses in found.items()}
+    result: dict[str, list[JudgedClause]] = {}
+    for clause in entry.clauses:
+        for kind in wanted_by(clause)[:1]:
+            result.setdefault(kind, []).append(clause)
+    return {kind: tuple(clauses) for kind, clauses in result.items()}
 
 
 def counted_levels(clauses: Iterable[JudgedClause]) -> tuple[int, int]:
     """How many are musts, and how many shoulds."""
-    levels: Sequence[str] = [one.level for one in clauses]
+    levels: Sequence[str] = [clause.level for clause in clauses]
     return levels.count("must"), levels.count("should")
 
 
@@ -250,7 +254,7 @@ class Review(Record):
     def is_whole(self) -> bool:
         """Whether nothing is missing and nothing speaks against it."""
         return not (
-            *(one for one in self.missing if one.denies),
+            *(missing for missing in self.missing if missing.denies),
             *self.stale,
             *self.types,
             *self.foreign,
@@ -259,31 +263,37 @@ class Review(Record):
 
 
 def review_of(
-    kit: Kit, asked: Asked, now: datetime, expected: int | None = None
+    kit: Kit, result: Asked, now: datetime, expected: int | None = None
 ) -> Review:
     """What a kit lacks for what is asked.
 
     Args:
         kit: the files.
-        asked: the clauses of a level.
+        result: the clauses of a level.
         now: the time, with its zone.
         expected: how many machines should have been looked at.
 
     """
-    days = asked.terms.evidence_age_days
-    dated = [one for one in kit.files if one.kind in _DATED]
+    days = result.terms.evidence_age_days
+    dated = [file for file in kit.files if file.kind in _DATED]
     types = kit.instance_types
     return Review(
-        missing=(*specimens_missing(kit, asked, expected), *missing_of(kit, asked)),
-        stale=tuple(one for one in dated if is_stale(one, now, days)),
-        undated=tuple(one for one in dated if not one.taken),
+        missing=(*specimens_missing(kit, result, expected), *missing_of(kit, result)),
+        stale=tuple(
+            evidence_file
+            for evidence_file in dated
+            if is_stale(evidence_file, now, days)
+        ),
+        undated=tuple(
+            evidence_file for evidence_file in dated if not evidence_file.taken
+        ),
         types=types if len(types) > 1 else (),
         foreign=tuple(
-            one
-            for one in kit.of_kind("snapshot")
-            if asked.instance_type
-            and one.instance_type
-            and not _is_of_type(one.instance_type, asked.instance_type)
+            evidence_file
+            for evidence_file in kit.of_kind("snapshot")
+            if result.instance_type
+            and evidence_file.instance_type
+            and not _is_of_type(evidence_file.instance_type, result.instance_type)
         ),
         secrets=tuple(secrets_in(kit)),
         age_days=days,
@@ -297,7 +307,7 @@ def is_stale(file: EvidenceFile, now: datetime, days: int | None) -> bool:
     return datetime.fromisoformat(file.taken) < now - timedelta(days=days)
 
 
-def _is_of_type(told: str, asked: str) -> bool:
+def _is_of_type(result: str, text: str) -> bool:
     """Whether a machine is of the type that it should be, by any name of it."""
     from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415 - where types are told
         resolve_instance,
@@ -305,7 +315,7 @@ def _is_of_type(told: str, asked: str) -> bool:
     from speccheck.validator.catalogue.names import UnknownName  # noqa: PLC0415
 
     try:
-        return resolve_instance(told).id == asked
+        return resolve_instance(result).id == text
     except UnknownName:
         return False
 

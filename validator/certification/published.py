@@ -105,41 +105,43 @@ def dry_run(instance: str, spec: str = "1.0") -> DryRun:
 
     Raises UnknownProfile, UnknownName or UnknownEdition.
     """
-    asked = asked_of(load_edition(spec), instance, LEVELS[-1])
-    runs = published_runs(asked.instance_type)
-    found = [*_settled(asked, runs, spec)] if runs else []
+    result = asked_of(load_edition(spec), instance, LEVELS[-1])
+    runs = published_runs(result.instance_type)
+    settleds = [*_settled(result, runs, spec)] if runs else []
     return DryRun(
-        asked.instance_type,
-        asked.provider,
-        asked.composed.edition.id,
+        result.instance_type,
+        result.provider,
+        result.composed.edition.id,
         runs,
-        tuple(found),
-        tuple(_track(asked, track, found) for track in sorted(asked.tracks)),
+        tuple(settleds),
+        tuple(_track(result, track, settleds) for track in sorted(result.tracks)),
     )
 
 
 def _settled(
-    asked: Asked, runs: Sequence[PublishedRun], spec: str
+    result: Asked, runs: Sequence[PublishedRun], spec: str
 ) -> Iterator[Settled]:
-    order = Order(f"{INSTANCE}{asked.instance_type}", spec, is_pinned=True)
+    order = Order(f"{INSTANCE}{result.instance_type}", spec, is_pinned=True)
     subject = Subject((), tuple(_files(runs)), ())
     judgements = judge_subject(request_of(order, subject), subject, 0.0)
     results = clause_results(judgements.edition, judgements.judged, judgements.scopes)
-    wanted = {one.clause.id for one in asked.clauses}
-    for one in results:
-        figures = tuple(_figures(one, judgements.scopes))
-        told = [o for o in figures if o.outcome != "unknown"]
-        if told and one.clause.id in wanted:
-            outcome = _VERDICTS.get(one.outcome, "unknown")
-            about = one.clause
+    wanted = {clause.clause.id for clause in result.clauses}
+    for clause_result in results:
+        figures = tuple(_figures(clause_result, judgements.scopes))
+        entry = [figure for figure in figures if figure.outcome != "unknown"]
+        if entry and clause_result.clause.id in wanted:
+            outcome = _VERDICTS.get(clause_result.outcome, "unknown")
+            about = clause_result.clause
             level = about.certification_level
-            yield Settled(about.id, about.title, one.level, level, outcome, figures)
+            yield Settled(
+                about.id, about.title, clause_result.level, level, outcome, figures
+            )
 
 
 def _figures(result: ClauseResult, scopes: Mapping[str, Scope]) -> Iterator[Figure]:
     """What is said of figures; what files and machines would show is passed over."""
-    for one in result.judged:
-        finding = one.finding
+    for judged in result.judged:
+        finding = judged.finding
         verdict = _VERDICTS.get(finding.outcome)
         if verdict is None or scopes.get(finding.rule) != "measurement":
             continue
@@ -150,14 +152,14 @@ def _figures(result: ClauseResult, scopes: Mapping[str, Scope]) -> Iterator[Figu
 
 def _files(runs: Iterable[PublishedRun]) -> Iterator[ReadFile]:
     """Each run as the file of measurements that it would be."""
-    for one in runs:
-        text = json.dumps(snapshot_of(one))
-        yield from read_file(f"{one.id}.json", text=text)[1]
+    for run in runs:
+        text = json.dumps(snapshot_of(run))
+        yield from read_file(f"{run.id}.json", text=text)[1]
 
 
 def snapshot_of(run: PublishedRun) -> dict[str, Any]:
     """A published run in the form of a snapshot, with what it says of NVLink."""
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "schema": "speccheck-snapshot/1",
         "collective_runs": [
             {
@@ -172,29 +174,29 @@ def snapshot_of(run: PublishedRun) -> dict[str, Any]:
             }
         ],
     }
-    told: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     if run.nvls is not None:
-        told["nvls_channels"] = _NVLS_CHANNELS if run.nvls else 0
+        outcome["nvls_channels"] = _NVLS_CHANNELS if run.nvls else 0
     if run.nvlink_domains:
-        told |= {"is_mnnvl": True, "nvlink_cliques": run.nvlink_domains}
-    if told:
-        found["communicators"] = [{"ranks": run.ranks, **told}]
-    return found
+        outcome |= {"is_mnnvl": True, "nvlink_cliques": run.nvlink_domains}
+    if outcome:
+        result["communicators"] = [{"ranks": run.ranks, **outcome}]
+    return result
 
 
-def _track(asked: Asked, track: str, found: Sequence[Settled]) -> DryTrack:
-    clauses = [one for one in asked.clauses if track in one.clause.tracks]
-    ids = {one.clause.id for one in clauses}
-    settled = tuple(one for one in found if one.clause in ids)
+def _track(result: Asked, track: str, settleds: Sequence[Settled]) -> DryTrack:
+    clauses = [clause for clause in result.clauses if track in clause.clause.tracks]
+    ids = {clause.clause.id for clause in clauses}
+    settled = tuple(settled for settled in settleds if settled.clause in ids)
     against = [
-        one.certification_level
-        for one in settled
-        if one.outcome == "fail" and one.level == "must"
+        item.certification_level
+        for item in settled
+        if item.outcome == "fail" and item.level == "must"
     ]
-    levels = sorted({one.clause.certification_level for one in clauses})
-    left = [one for one in levels if not against or one < min(against)]
-    names = {one.clause for one in settled if one.outcome != "unknown"}
-    still = [one for one in clauses if one.clause.id not in names]
+    levels = sorted({clause.clause.certification_level for clause in clauses})
+    left = [level for level in levels if not against or level < min(against)]
+    names = {item.clause for item in settled if item.outcome != "unknown"}
+    still = [clause for clause in clauses if clause.clause.id not in names]
     return DryTrack(
         track,
         left[-1] if left else None,
@@ -205,15 +207,19 @@ def _track(asked: Asked, track: str, found: Sequence[Settled]) -> DryTrack:
 
 
 def _open(level: str, still: Sequence[JudgedClause]) -> Open:
-    there = [one for one in still if one.clause.certification_level == level]
+    there = [
+        judged_clause
+        for judged_clause in still
+        if judged_clause.clause.certification_level == level
+    ]
     times: dict[str, int] = {}
-    for one in there:
-        for kind in wanted_by(one):
+    for judged_clause in there:
+        for kind in wanted_by(judged_clause):
             times[kind] = times.get(kind, 0) + 1
     kinds = sorted(times, key=lambda kind: -times[kind])
     return Open(
         level,
-        sum(one.level == "must" for one in there),
-        sum(one.level != "must" for one in there),
+        sum(judged_clause.level == "must" for judged_clause in there),
+        sum(judged_clause.level != "must" for judged_clause in there),
         tuple(WORDS.get(kind, kind) for kind in kinds),
     )

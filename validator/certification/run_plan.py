@@ -57,7 +57,7 @@ def _srun(layout: Layout, per_node: int, command: str, variables: str) -> str:
 
 def _mpirun(layout: Layout, per_node: int, command: str, variables: str) -> str:
     ranks = layout.nodes * per_node
-    names = "".join(f" -x {one}" for one in variables.split())
+    names = "".join(f" -x {part}" for part in variables.split())
     hosts = "--hostfile hosts.txt"
     launch = f"mpirun -np {ranks} {hosts} --map-by ppr:{per_node}:node{names}"
     return f"{launch} {command}"
@@ -107,9 +107,9 @@ DRILL_COMMANDS = (
 )
 
 
-def drill_words(asked: Asked) -> tuple[str, ...]:
+def drill_words(result: Asked) -> tuple[str, ...]:
     """What to do; the limit is the edition's."""
-    numbers = asked.composed.numbers(_CLAUSE)
+    numbers = result.composed.numbers(_CLAUSE)
     limit, percentile = numbers[_LIMIT], numbers[_PERCENTILE]
     return (
         (
@@ -201,48 +201,48 @@ class RunPlan(Record):
     @property
     def seconds(self) -> float:
         """What all steps take, one after the other."""
-        return sum(one.seconds for one in self.steps)
+        return sum(step.seconds for step in self.steps)
 
 
-def run_plan(asked: Asked, engine: Engine, nodes: int | None = None) -> RunPlan:
+def run_plan(result: Asked, engine: Engine, nodes: int | None = None) -> RunPlan:
     """What to run for a level of a type of machine.
 
     Args:
-        asked: the clauses of the level.
+        result: the clauses of the level.
         engine: that starts processes.
         nodes: to run on; else as many as speak for a type, and two at least.
 
     """
-    least = asked.terms.least_specimens or 1
-    layout = Layout(engine, nodes or max(least, 2), _gpus_of(asked))
-    clauses = clauses_by_source(asked)
+    least = result.terms.least_specimens or 1
+    layout = Layout(engine, nodes or max(least, 2), _gpus_of(result))
+    clauses = clauses_by_source(result)
     steps = [
         step._replace(settles=tuple(_settled(step, clauses)))
         for make in _STEPS
-        for step in make(asked, layout)
+        for step in make(result, layout)
     ]
-    kept = tuple(one for one in steps if one.settles or not one.kinds)
-    return RunPlan(asked, engine, layout.nodes, layout.gpus, kept, NOTES[engine])
+    kept = tuple(step for step in steps if step.settles or not step.kinds)
+    return RunPlan(result, engine, layout.nodes, layout.gpus, kept, NOTES[engine])
 
 
-def _gpus_of(asked: Asked) -> int:
-    if not asked.instance_type:
+def _gpus_of(result: Asked) -> int:
+    if not result.instance_type:
         return _USUAL_GPUS
-    return resolve_instance(asked.instance_type).gpus_per_node
+    return resolve_instance(result.instance_type).gpus_per_node
 
 
 def _settled(
     step: Step, by_source: dict[str, tuple[JudgedClause, ...]]
 ) -> Iterator[Settles]:
-    found: dict[tuple[str, str], list[JudgedClause]] = {}
+    result: dict[tuple[str, str], list[JudgedClause]] = {}
     for kind in step.kinds:
-        for one in by_source.get(kind, ()):
-            for track in one.clause.tracks:
-                key = track, one.clause.certification_level
-                found.setdefault(key, []).append(one)
-    for (track, level), clauses in sorted(found.items(), key=lambda row: row[0][::-1]):
+        for judged_clause in by_source.get(kind, ()):
+            for track in judged_clause.clause.tracks:
+                key = track, judged_clause.clause.certification_level
+                result.setdefault(key, []).append(judged_clause)
+    for (track, level), clauses in sorted(result.items(), key=lambda row: row[0][::-1]):
         musts, shoulds = counted_levels(clauses)
-        names = tuple(one.clause.id for one in clauses)
+        names = tuple(clause.clause.id for clause in clauses)
         yield Settles(track, level, musts, shoulds, names)
 
 
@@ -264,8 +264,8 @@ def _files(_: Asked, __: Layout) -> Iterator[Step]:
     )
 
 
-def _machines(asked: Asked, layout: Layout) -> Iterator[Step]:
-    tier = 3 if asked.level == "L3" else 0
+def _machines(result: Asked, layout: Layout) -> Iterator[Step]:
+    tier = 3 if result.level == "L3" else 0
     kinds: tuple[str, ...] = (NODE, "fleet")
     seconds = READING.seconds
     if tier:
@@ -299,7 +299,7 @@ def _machines(asked: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _collectives(asked: Asked, layout: Layout) -> Iterator[Step]:
+def _collectives(result: Asked, layout: Layout) -> Iterator[Step]:
     where = f"{FOLDER}/measured"
     log = f"{FOLDER}/logs/nccl.log"
     proving = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,TUNING"
@@ -312,7 +312,7 @@ def _collectives(asked: Asked, layout: Layout) -> Iterator[Step]:
         on_all_gpus(layout, f"speccheck bench {name} --out {where}/{name}.json")
         for name in ("all-gather", "reduce-scatter", "all-to-all")
     )
-    runs = _runs(asked)
+    runs = _runs(result)
     again = on_all_gpus(
         layout,
         "speccheck bench all-reduce --min-size 1GiB "
@@ -339,14 +339,14 @@ def _collectives(asked: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _runs(asked: Asked) -> int:
+def _runs(result: Asked) -> int:
     clause, name, usual = _SHORT
-    number = asked.composed.edition.clauses[clause].numbers[name].value
+    number = result.composed.edition.clauses[clause].numbers[name].value
     return int(number) if isinstance(number, int | float) else usual
 
 
-def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
-    names, count, network = _network(asked)
+def _adapters(result: Asked, layout: Layout) -> Iterator[Step]:
+    names, count, network = _network(result)
     if network not in _VERBS:
         words = "perftest does not run over this network: the clauses stay open."
         yield Step(
@@ -361,7 +361,7 @@ def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
     )
     begin = f"number=0; for adapter in {names}; do"
     end = "number=$((number + 1)); done"
-    told = f"{FOLDER}/measured/writes.txt"
+    text = f"{FOLDER}/measured/writes.txt"
     yield Step(
         "adapters",
         _OF_ADAPTERS,
@@ -370,7 +370,7 @@ def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
         _TRANSFER_SECONDS * count,
         (
             f"{begin} {write}; {end}   # on the first node",
-            f"{begin} {write} $FIRST_NODE; {end} > {told}   # on the second",
+            f"{begin} {write} $FIRST_NODE; {end} > {text}   # on the second",
         ),
         words=(
             (
@@ -381,20 +381,20 @@ def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _network(asked: Asked) -> tuple[str, int, str]:
+def _network(entry: Asked) -> tuple[str, int, str]:
     """The adapters of a machine as words of a shell, their number, and their kind."""
-    known = read_compiled("node_profiles")["instances"].get(asked.instance_type)
+    known = read_compiled("node_profiles")["instances"].get(entry.instance_type)
     if known is None:
         return _ALL_ADAPTERS, _USUAL_GPUS, "infiniband"
-    told = {
-        one: found[0]  # a conflict of sources is no list
-        for one in ("names", "adapters", "kind")
-        if isinstance(found := known.get(f"network_{one}"), list)
+    outcome = {
+        text: result[0]  # a conflict of sources is no list
+        for text in ("names", "adapters", "kind")
+        if isinstance(result := known.get(f"network_{text}"), list)
     }
-    names: list[str] = told.get("names", [])
-    is_told = bool(names) and not any("*" in one for one in names)
+    names: list[str] = outcome.get("names", [])
+    is_told = bool(names) and not any("*" in name for name in names)
     shown = " ".join(names) if is_told else _ALL_ADAPTERS
-    return shown, told.get("adapters", 1), told.get("kind", "")
+    return shown, outcome.get("adapters", 1), outcome.get("kind", "")
 
 
 def _diagnosis(_: Asked, layout: Layout) -> Iterator[Step]:
@@ -435,7 +435,7 @@ def _run(_: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _drill(asked: Asked, layout: Layout) -> Iterator[Step]:
+def _drill(result: Asked, layout: Layout) -> Iterator[Step]:
     yield Step(
         "drill",
         "a drill of recovery, five times",
@@ -443,17 +443,17 @@ def _drill(asked: Asked, layout: Layout) -> Iterator[Step]:
         layout.nodes,
         _DRILL_SECONDS * 5,
         DRILL_COMMANDS,
-        words=drill_words(asked),
+        words=drill_words(result),
     )
 
 
-def _certificate(asked: Asked, layout: Layout) -> Iterator[Step]:
+def _certificate(result: Asked, layout: Layout) -> Iterator[Step]:
     profile = (
-        f" --profile instance/{asked.instance_type}" if asked.instance_type else ""
+        f" --profile instance/{result.instance_type}" if result.instance_type else ""
     )
-    level = f" --level {asked.level}"
-    edition = f" --spec {asked.composed.edition.id}"
-    expected = "" if asked.level == "L1" else f" --expect {layout.nodes}"
+    level = f" --level {result.level}"
+    edition = f" --spec {result.composed.edition.id}"
+    expected = "" if result.level == "L1" else f" --expect {layout.nodes}"
     yield Step(
         "certificate",
         "the kit, and the certificate",

@@ -61,13 +61,13 @@ def program_digest() -> str:
 def _files() -> Iterator[tuple[str, str]]:
     for part, package in _PARTS:
         top = os.path.dirname(package.__file__ or "")
-        found = [
+        texts = [
             os.path.join(where, name)
             for where, _, names in os.walk(top)
             for name in names
             if name.endswith(_SUFFIXES)
         ]
-        for path in sorted(found):
+        for path in sorted(texts):
             yield f"{part}/{os.path.relpath(path, top).replace(os.sep, '/')}", path
 
 
@@ -92,76 +92,78 @@ class Issue(Record):
     revocation: str = ""
 
 
-def predicate(found: Certification, issue: Issue) -> dict[str, Any]:
+def predicate(certification: Certification, issue: Issue) -> dict[str, Any]:
     """What the certificate says."""
-    edition = found.judgements.edition
-    instance = found.order.instance.removeprefix("instance/")
-    fields = dict(found.type_fields)
+    edition = certification.judgements.edition
+    instance = certification.order.instance.removeprefix("instance/")
+    fields = dict(certification.type_fields)
     return {
         "schema": SCHEMA,
         "run_id": issue.run_id,
         "instance_type": instance,
-        "provider": next((o for o in _PROVIDERS if instance.startswith(o)), ""),
-        "profiles": [*found.judgements.profiles],
-        "asked_profiles": [*found.order.profiles],
-        "expected_machines": found.evidence.subject.expected,
-        "verifier": _verifier(issue, plugins=found.order.plugins),
+        "provider": next(
+            (text for text in _PROVIDERS if instance.startswith(text)), ""
+        ),
+        "profiles": [*certification.judgements.profiles],
+        "asked_profiles": [*certification.order.profiles],
+        "expected_machines": certification.evidence.subject.expected,
+        "verifier": _verifier(issue, plugins=certification.order.plugins),
         "edition": {
             "id": edition.id,
             "stage": edition.stage,
-            "is_pinned": found.order.is_pinned,
+            "is_pinned": certification.order.is_pinned,
             "sha256": edition.sha256,
             "tailoring": tailored(edition),
-            "tailoring_file": _below(found, found.order.tailoring),
+            "tailoring_file": _below(certification, certification.order.tailoring),
         },
-        "validity": _validity(found, issue, fields),
+        "validity": _validity(certification, issue, fields),
         "type": {"fields": fields, "sha256": type_digest(fields)},
-        **judged_part(found),
-        "limits": [*_limits(found, issue)],
-        "synthetic": _synthetic(found),
+        **judged_part(certification),
+        "limits": [*_limits(certification, issue)],
+        "synthetic": _synthetic(certification),
     }
 
 
-def judged_part(found: Certification) -> dict[str, Any]:
+def judged_part(certification: Certification) -> dict[str, Any]:
     """All of it that comes out again when the same evidence is judged again."""
     return {
-        "specimens": [*_specimens(found)],
-        "tracks": [_track(one) for one in found.grants],
-        "coverage": _coverage(found.results),
-        "clauses": [_clause(one, found) for one in found.results],
+        "specimens": [*_specimens(certification)],
+        "tracks": [_track(grant) for grant in certification.grants],
+        "coverage": _coverage(certification.results),
+        "clauses": [_clause(result, certification) for result in certification.results],
         "measurements": [
             {
-                "name": one.name,
-                "unit": one.unit,
-                "conditions": dict(one.conditions),
-                "count": one.readings,
+                "name": distribution.name,
+                "unit": distribution.unit,
+                "conditions": dict(distribution.conditions),
+                "count": distribution.readings,
                 **{
-                    name: getattr(one, name)
+                    name: getattr(distribution, name)
                     for name in (
                         *("specimens", "median", "p5", "least", "most"),
                         *("spread", "floor", "ceiling"),
                     )
                 },
             }
-            for one in found.measured
+            for distribution in certification.measured
         ],
         "evidence": [
             {
-                "path": one.path,
-                "kind": one.kind,
-                "sha256": one.sha256,
-                "size_bytes": one.size_bytes,
-                "specimen": one.specimen,
+                "path": file.path,
+                "kind": file.kind,
+                "sha256": file.sha256,
+                "size_bytes": file.size_bytes,
+                "specimen": file.specimen,
             }
-            for one in found.evidence.files
+            for file in certification.evidence.files
         ],
-        "waivers": [*_waivers(found.results)],
+        "waivers": [*_waivers(certification.results)],
     }
 
 
-def _below(found: Certification, path: str) -> str:
+def _below(certification: Certification, path: str) -> str:
     """A file of the kit as seen from its folder; empty for none."""
-    folder = found.evidence.kit.folder
+    folder = certification.evidence.kit.folder
     return os.path.relpath(path, folder).replace(os.sep, "/") if path else ""
 
 
@@ -184,14 +186,16 @@ def _verifier(issue: Issue, *, plugins: bool) -> dict[str, Any]:
 def _plugins() -> Iterator[str]:
     from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
 
-    yield from sorted({one.name for one in plugin_rules()})
+    yield from sorted({plugin_rule.name for plugin_rule in plugin_rules()})
 
 
 def _validity(
-    found: Certification, issue: Issue, fields: Mapping[str, str]
+    certification: Certification, issue: Issue, fields: Mapping[str, str]
 ) -> dict[str, Any]:
     """From now on; what was seen first ages as well, and ends it no later."""
-    until = issue.created + timedelta(days=found.terms.validity_days or _DEFAULT_DAYS)
+    until = issue.created + timedelta(
+        days=certification.terms.validity_days or _DEFAULT_DAYS
+    )
     return {
         "created": _utc(issue.created),
         "not_before": _utc(issue.created),
@@ -209,26 +213,26 @@ def _utc(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _specimens(found: Certification) -> Iterator[dict[str, Any]]:
-    digests = {one.path: one.sha256 for one in found.evidence.files}
-    for one in found.specimens:
+def _specimens(certification: Certification) -> Iterator[dict[str, Any]]:
+    digests = {file.path: file.sha256 for file in certification.evidence.files}
+    for specimen in certification.specimens:
         yield {
-            "name": one.name,
-            "taken": one.taken,
-            "identity": dict(one.fields),
-            "evidence": [digests[path] for path in one.files],
+            "name": specimen.name,
+            "taken": specimen.taken,
+            "identity": dict(specimen.fields),
+            "evidence": [digests[path] for path in specimen.files],
         }
 
 
-def _track(one: Grant) -> dict[str, Any]:
+def _track(grant: Grant) -> dict[str, Any]:
     return {
-        "track": one.track,
-        "level": one.level,
-        "highest": one.highest,
-        "required": one.required,
-        "passed": one.passed,
-        "not_applicable": one.not_applicable,
-        "coverage": one.coverage,
+        "track": grant.track,
+        "level": grant.level,
+        "highest": grant.highest,
+        "required": grant.required,
+        "passed": grant.passed,
+        "not_applicable": grant.not_applicable,
+        "coverage": grant.coverage,
         "denied": [
             {
                 "level": denial.level,
@@ -236,15 +240,15 @@ def _track(one: Grant) -> dict[str, Any]:
                 "outcome": denial.outcome,
                 "reason": _text(denial.reason),
             }
-            for denial in one.denied
+            for denial in grant.denied
         ],
     }
 
 
 def _coverage(results: Sequence[ClauseResult]) -> dict[str, Any]:
-    weighed = [one for one in results if one.level != "may"]
+    weighed = [result for result in results if result.level != "may"]
     times = {
-        name: sum(one.outcome == outcome for one in weighed)
+        name: sum(clause_result.outcome == outcome for clause_result in weighed)
         for name, outcome in (
             ("passed", "pass"),
             ("failed", "fail"),
@@ -252,34 +256,42 @@ def _coverage(results: Sequence[ClauseResult]) -> dict[str, Any]:
             ("waived", "waived"),
         )
     }
-    unknown = sum(one.outcome in {"unknown", "error"} for one in weighed)
+    unknown = sum(
+        clause_result.outcome in {"unknown", "error"} for clause_result in weighed
+    )
     share = coverage(weighed)
     return {"required": len(weighed), **times, "unknown": unknown, "share": share}
 
 
-def _clause(one: ClauseResult, found: Certification) -> dict[str, Any]:
-    judged = [o for o in one.judged if o.finding.outcome != "not_applicable"]
+def _clause(
+    clause_result: ClauseResult, certification: Certification
+) -> dict[str, Any]:
+    judged = [
+        judged
+        for judged in clause_result.judged
+        if judged.finding.outcome != "not_applicable"
+    ]
     return {
-        "clause": one.clause.id,
-        "title": one.clause.title,
-        "level": one.level,
-        "certification_level": one.clause.certification_level,
-        "tracks": [*one.clause.tracks],
-        "outcome": one.outcome,
-        "judgements": [_judgement(o, found) for o in judged],
+        "clause": clause_result.clause.id,
+        "title": clause_result.clause.title,
+        "level": clause_result.level,
+        "certification_level": clause_result.clause.certification_level,
+        "tracks": [*clause_result.clause.tracks],
+        "outcome": clause_result.outcome,
+        "judgements": [_judgement(item, certification) for item in judged],
     }
 
 
-def _judgement(one: Judged, found: Certification) -> dict[str, Any]:
-    finding = one.finding
-    folder = found.evidence.kit.folder.rstrip("/") + "/"
+def _judgement(judged: Judged, certification: Certification) -> dict[str, Any]:
+    finding = judged.finding
+    folder = certification.evidence.kit.folder.rstrip("/") + "/"
     return {
         "rule": finding.rule,
         "outcome": finding.outcome,
         "level": finding.level,
         "waived": finding.waiver is not None,
         "subject": _text(finding.subject),
-        "specimen": one.specimen,
+        "specimen": judged.specimen,
         "message": _text(finding.message.replace(folder, "")),
         "measured": _value(finding.measured),
         "required": _value(finding.required),
@@ -290,12 +302,12 @@ def _text(text: str) -> str:
     return hidden(text)
 
 
-def _value(found: str | float | None) -> str | float | None:
-    return _text(found) if isinstance(found, str) else found
+def _value(text: str | float | None) -> str | float | None:
+    return _text(text) if isinstance(text, str) else text
 
 
 def _waivers(results: Sequence[ClauseResult]) -> Iterator[dict[str, Any]]:
-    for judged in chain.from_iterable(one.judged for one in results):
+    for judged in chain.from_iterable(result.judged for result in results):
         waiver = judged.finding.waiver
         if waiver is not None:
             yield {
@@ -307,29 +319,34 @@ def _waivers(results: Sequence[ClauseResult]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _limits(found: Certification, issue: Issue) -> Iterator[str]:
+def _limits(certification: Certification, issue: Issue) -> Iterator[str]:
     if not issue.third_party:
         yield "self-attested: nobody but the holder of the key answers for it"
-    count = len(found.specimens)
+    count = len(certification.specimens)
     yield f"machines looked at: {count}; others of the type were not seen"
     yield "no hardware attests what software says of it (TPM, GPU attestation)"
-    undated = [one.path for one in found.evidence.files if not one.taken]
-    observed = [one for one in undated if _is_observed(found, one)]
+    undated = [file.path for file in certification.evidence.files if not file.taken]
+    observed = [text for text in undated if _is_observed(certification, text)]
     if observed:
         yield f"these files tell no time: {', '.join(observed)}"
-    for one in found.evidence.left_out:
-        yield f"left out: {one.path}: {one.reason}"
+    for left_out in certification.evidence.left_out:
+        yield f"left out: {left_out.path}: {left_out.reason}"
 
 
-def _is_observed(found: Certification, path: str) -> bool:
-    return any(o.path == path and o.kind != "config" for o in found.evidence.files)
+def _is_observed(certification: Certification, path: str) -> bool:
+    return any(
+        file.path == path and file.kind != "config"
+        for file in certification.evidence.files
+    )
 
 
-def _synthetic(found: Certification) -> dict[str, Any] | None:
-    made_up = [one for one in found.evidence.files if one.synthetic]
+def _synthetic(certification: Certification) -> dict[str, Any] | None:
+    made_up = [file for file in certification.evidence.files if file.synthetic]
     if not made_up:
         return None
-    by = ", ".join(sorted({_text(one.synthetic) for one in made_up}))
+    by = ", ".join(
+        sorted({_text(evidence_file.synthetic) for evidence_file in made_up})
+    )
     return {"by": by, "files": len(made_up), "note": _NOTE}
 
 
@@ -351,20 +368,20 @@ def read_certificate(predicate: dict[str, Any], path: str) -> Certificate:
         )
         raise CertificateError(message)
     try:
-        found = Certificate.model_validate(predicate)
+        certificate = Certificate.model_validate(predicate)
     except ValidationError as error:
-        told = "; ".join(
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-            for one in error.errors()[:_MOST_TOLD]
+        text = "; ".join(
+            f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
+            for item in error.errors()[:_MOST_TOLD]
         )
-        message = f"{path}: is no {SCHEMA}: {told}"
+        message = f"{path}: is no {SCHEMA}: {text}"
         raise CertificateError(message) from error
-    _refuse_times(found, path)
-    return found
+    _refuse_times(certificate, path)
+    return certificate
 
 
-def _refuse_times(found: Certificate, path: str) -> None:
-    validity = found.validity
+def _refuse_times(certificate: Certificate, path: str) -> None:
+    validity = certificate.validity
     for name in ("created", "not_before", "not_after"):
         text = getattr(validity, name)
         try:
@@ -401,15 +418,18 @@ def _test_result(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: A
     was not run, and stands in no list.
     """
     clauses = certificate["clauses"]
-    passed = [one["clause"] for one in clauses if one["outcome"] == "pass"]
-    bad = [one for one in clauses if one["outcome"] in {"fail", "waived", "error"}]
-    failed = [one["clause"] for one in bad if one["level"] == "must"]
-    warned = [one["clause"] for one in bad if one["level"] != "must"]
+    passed = [clause["clause"] for clause in clauses if clause["outcome"] == "pass"]
+    bad = [
+        clause for clause in clauses if clause["outcome"] in {"fail", "waived", "error"}
+    ]
+    failed = [item["clause"] for item in bad if item["level"] == "must"]
+    warned = [item["clause"] for item in bad if item["level"] != "must"]
     if certificate["synthetic"] is not None:
         warned.append(_SYNTHETIC)
     is_whole = not any(
-        one["outcome"] == "unknown" and one["level"] == "must" for one in clauses
-    ) and all(one["level"] == one["highest"] for one in certificate["tracks"])
+        clause["outcome"] == "unknown" and clause["level"] == "must"
+        for clause in clauses
+    ) and all(item["level"] == item["highest"] for item in certificate["tracks"])
     good = "PASSED" if is_whole and not warned else "WARNED"
     return {
         "result": "FAILED" if failed else good,
@@ -446,14 +466,15 @@ def _properties(certificate: Any) -> Iterator[str]:  # noqa: ANN401
     begin = "SPECCHECK"
     if certificate["synthetic"] is not None:
         begin += f"_{_SYNTHETIC}"
-    waived = [one for one in certificate["clauses"] if one["outcome"] == "waived"]
+    waived = [item for item in certificate["clauses"] if item["outcome"] == "waived"]
     for track in certificate["tracks"]:
         for level in LEVELS:
             if track["level"] is None or level > track["level"]:
                 continue
             is_waived = any(
-                track["track"] in one["tracks"] and one["certification_level"] <= level
-                for one in waived
+                track["track"] in item["tracks"]
+                and item["certification_level"] <= level
+                for item in waived
             )
             name = track["track"].replace("-", "_").upper()
             yield f"{begin}_{name}_{level}{'_WITH_WAIVERS' if is_waived else ''}"
@@ -468,7 +489,7 @@ def _policies(certificate: Any) -> list[dict[str, object]]:  # noqa: ANN401
     }
     if edition["tailoring"]:
         annotations["tailored"] = [
-            f"{one['clause']}.{one['number']}" for one in edition["tailoring"]
+            f"{item['clause']}.{item['number']}" for item in edition["tailoring"]
         ]
     return [
         {
@@ -497,7 +518,7 @@ def _certificate(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: A
 def _derived_verifier(verifier: Any) -> str:  # noqa: ANN401
     """A URI, as SVR asks for: the verifier's own, or one made of its name and key."""
     name, key_id = verifier["id"], verifier["key_id"]
-    if ":" in name and not any(one.isspace() for one in name):
+    if ":" in name and not any(item.isspace() for item in name):
         return str(name)
     return f"urn:speccheck:verifier:{quote(name, safe='')}:{key_id}"
 

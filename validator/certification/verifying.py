@@ -50,89 +50,96 @@ _NOWHERE = Place("", "", ())
 
 
 def contradictions(
-    found: Certificate, edition: Edition, terms: UseTerms
+    certificate: Certificate, edition: Edition, terms: UseTerms
 ) -> Iterator[str]:
     """What the certificate says that does not follow from what it is made of.
 
     Args:
-        found: the certificate.
+        certificate: the certificate.
         edition: that it names.
         terms: of certification, of that edition.
 
     """
-    fields = {name: str(value) for name, value in found.type.fields.items()}
-    if type_digest(fields) != found.type.sha256:
+    fields = {name: str(value) for name, value in certificate.type.fields.items()}
+    if type_digest(fields) != certificate.type.sha256:
         yield "the digest of the type is not that of its fields"
     results: list[ClauseResult] = []
-    for one in found.clauses:
-        clause = edition.clauses.get(one.clause)
+    for clause_result in certificate.clauses:
+        clause = edition.clauses.get(clause_result.clause)
         if clause is None:
-            yield f"{one.clause} is no clause of edition {edition.id}"
+            yield f"{clause_result.clause} is no clause of edition {edition.id}"
             continue
-        told = one.certification_level, tuple(one.tracks)
-        if told != (clause.certification_level, clause.tracks):
-            yield f"{one.clause}: level and tracks are not those of the edition"
-        outcome = _outcome(one)
-        if outcome != one.outcome:
-            yield f"{one.clause} is {one.outcome}; its judgements make it {outcome}"
-        results.append(ClauseResult(clause, one.level, outcome, ()))
-    yield from _missing(found, edition)
-    yield from _of_tracks(found, edition, terms, results)
-    yield from _of_coverage(found, results)
-    for quantity in found.measurements:
+        texts = clause_result.certification_level, tuple(clause_result.tracks)
+        if texts != (clause.certification_level, clause.tracks):
+            yield (
+                f"{clause_result.clause}: level and tracks are not those of the edition"
+            )
+        outcome = _outcome(clause_result)
+        if outcome != clause_result.outcome:
+            yield (
+                f"{clause_result.clause} is {clause_result.outcome}; its "
+                f"judgements make it {outcome}"
+            )
+        results.append(ClauseResult(clause, clause_result.level, outcome, ()))
+    yield from _missing(certificate, edition)
+    yield from _of_tracks(certificate, edition, terms, results)
+    yield from _of_coverage(certificate, results)
+    for quantity in certificate.measurements:
         if not _is_ordered(quantity):
             yield f"{quantity.name}: least, p5, median and most are not in order"
-    yield from _of_validity(found, terms)
+    yield from _of_validity(certificate, terms)
 
 
-def _outcome(told: ToldClause) -> str:
-    if not told.judgements:
+def _outcome(clause_result: ToldClause) -> str:
+    if not clause_result.judgements:
         return "not_applicable"
-    return by_clause([_finding(told, one) for one in told.judgements])[0].outcome
+    return by_clause(
+        [_finding(clause_result, judgement) for judgement in clause_result.judgements]
+    )[0].outcome
 
 
-def _finding(told: ToldClause, one: Judgement) -> Finding:
+def _finding(clause_result: ToldClause, judgement: Judgement) -> Finding:
     return Finding(
-        clause=told.clause,
-        title=told.title,
-        clause_level=told.level,
-        rule=one.rule,
-        level=one.level,
-        outcome=one.outcome,
-        message=one.message,
-        waiver=Waiver("waiver", _NOWHERE) if one.waived else None,
+        clause=clause_result.clause,
+        title=clause_result.title,
+        clause_level=clause_result.level,
+        rule=judgement.rule,
+        level=judgement.level,
+        outcome=judgement.outcome,
+        message=judgement.message,
+        waiver=Waiver("waiver", _NOWHERE) if judgement.waived else None,
     )
 
 
-def _missing(found: Certificate, edition: Edition) -> Iterator[str]:
+def _missing(certificate: Certificate, edition: Edition) -> Iterator[str]:
     """Every core clause is required of everybody: none may be left out."""
-    told = {one.clause for one in found.clauses}
+    texts = {clause.clause for clause in certificate.clauses}
     left_out = sorted(
-        one.id
-        for one in edition.clauses.values()
-        if one.status == "core" and one.level == "must" and one.id not in told
+        clause.id
+        for clause in edition.clauses.values()
+        if clause.status == "core" and clause.level == "must" and clause.id not in texts
     )
-    fleets = {one for one in left_out if "fleet" in edition.clauses[one].evidence}
-    if left_out := [one for one in left_out if one not in fleets]:
+    fleets = {text for text in left_out if "fleet" in edition.clauses[text].evidence}
+    if left_out := [text for text in left_out if text not in fleets]:
         yield f"musts of the edition are left out: {', '.join(left_out[:5])}"
 
 
 def _of_tracks(
-    found: Certificate,
+    certificate: Certificate,
     edition: Edition,
     terms: UseTerms,
     results: Sequence[ClauseResult],
 ) -> Iterator[str]:
     floor = terms.coverage_floor or 0.0
-    told = {one.track: one for one in found.tracks}
+    result = {track.track: track for track in certificate.tracks}
     obstacles = {
-        Obstacle(one.level, one.reason, (track.track,))
-        for track in found.tracks
-        for one in track.denied
-        if not one.clause and not one.outcome
+        Obstacle(denied.level, denied.reason, (track.track,))
+        for track in certificate.tracks
+        for denied in track.denied
+        if not denied.clause and not denied.outcome
     }
     for grant in grants(edition, results, floor, tuple(obstacles)):
-        track = told.pop(grant.track, None)
+        track = result.pop(grant.track, None)
         if track is None:
             yield f"track {grant.track} is left out"
         elif track.level != grant.level:
@@ -140,23 +147,28 @@ def _of_tracks(
             yield f"track {grant.track} has {told_level}; its clauses give {given}"
         elif (track.required, track.passed) != (grant.required, grant.passed):
             yield f"track {grant.track}: its numbers are not those of its clauses"
-    for name in told:
+    for name in result:
         yield f"{name} is no track of edition {edition.id}"
 
 
-def _of_coverage(found: Certificate, results: Sequence[ClauseResult]) -> Iterator[str]:
-    weighed = [one for one in results if one.level != "may"]
+def _of_coverage(
+    certificate: Certificate, results: Sequence[ClauseResult]
+) -> Iterator[str]:
+    weighed = [result for result in results if result.level != "may"]
     share = coverage(weighed)
-    if (found.coverage.required, found.coverage.share) != (len(weighed), share):
+    if (certificate.coverage.required, certificate.coverage.share) != (
+        len(weighed),
+        share,
+    ):
         yield "the coverage is not that of the clauses"
 
 
-def _is_ordered(one: Measured) -> bool:
-    return one.least <= one.p5 <= one.median <= one.most
+def _is_ordered(measured: Measured) -> bool:
+    return measured.least <= measured.p5 <= measured.median <= measured.most
 
 
-def _of_validity(found: Certificate, terms: UseTerms) -> Iterator[str]:
-    validity = found.validity
+def _of_validity(certificate: Certificate, terms: UseTerms) -> Iterator[str]:
+    validity = certificate.validity
     longest = timedelta(days=terms.validity_days or 0)
     start, end = map(datetime.fromisoformat, (validity.not_before, validity.not_after))
     if terms.validity_days and end - start > longest:
@@ -181,7 +193,7 @@ class Step(Record):
 
 def steps(
     statement: Statement,
-    found: Certificate,
+    certificate: Certificate,
     now: datetime,
     evidence_folder: str | None,
     *,
@@ -191,7 +203,7 @@ def steps(
 
     Args:
         statement: that was signed.
-        found: its predicate.
+        certificate: its predicate.
         now: UTC.
         evidence_folder: the kit that it was made of; None where it is not at hand.
         takes_synthetic: a certificate of machines that do not exist will do.
@@ -199,39 +211,42 @@ def steps(
     Raises KitError, or SeveralJobs.
 
     """
-    yield _subject(statement, found)
-    if found.synthetic is not None and not takes_synthetic:
-        told = f"{found.synthetic.files} files were made up by {found.synthetic.by}"
-        text = f"{told}: this certifies nothing; --synthetic takes it all the same"
+    yield _subject(statement, certificate)
+    if certificate.synthetic is not None and not takes_synthetic:
+        result = (
+            f"{certificate.synthetic.files} files were made up by "
+            f"{certificate.synthetic.by}"
+        )
+        text = f"{result}: this certifies nothing; --synthetic takes it all the same"
         yield Step("real", "unknown", text)
-    yield _dates(found, now)
-    edition = _edition(found)
+    yield _dates(certificate, now)
+    edition = _edition(certificate)
     yield edition
-    yield _tool(found)
+    yield _tool(certificate)
     if edition.outcome != "pass":
         why = "not without the edition that it names"
         yield Step("arithmetic", "unknown", why)
         yield Step("judged again", "unknown", why)
         return
-    yield _arithmetic(found)
+    yield _arithmetic(certificate)
     if evidence_folder is None:
         why = "nobody gave the evidence: --evidence DIR"
         yield Step("evidence", "not asked", why)
         yield Step("judged again", "not asked", why)
         return
-    yield from _by_evidence(statement, found, evidence_folder)
+    yield from _by_evidence(statement, certificate, evidence_folder)
 
 
-def _subject(statement: Statement, found: Certificate) -> Step:
-    told = statement.subject_name, statement.subject_sha256
-    if told != (found.instance_type, found.type.sha256):
+def _subject(statement: Statement, certificate: Certificate) -> Step:
+    texts = statement.subject_name, statement.subject_sha256
+    if texts != (certificate.instance_type, certificate.type.sha256):
         return Step("subject", "fail", "the statement names another type of machine")
-    text = f"{found.instance_type}, type {found.type.sha256[:16]}"
+    text = f"{certificate.instance_type}, type {certificate.type.sha256[:16]}"
     return Step("subject", "pass", text)
 
 
-def _dates(found: Certificate, now: datetime) -> Step:
-    validity = found.validity
+def _dates(certificate: Certificate, now: datetime) -> Step:
+    validity = certificate.validity
     start, end = map(datetime.fromisoformat, (validity.not_before, validity.not_after))
     if now > end:
         days = (now - end).days
@@ -243,86 +258,94 @@ def _dates(found: Certificate, now: datetime) -> Step:
     return Step("dates", "pass", f"valid until {validity.not_after}")
 
 
-def _edition(found: Certificate) -> Step:
-    told = found.edition
+def _edition(certificate: Certificate) -> Step:
+    certificate_edition = certificate.edition
     try:
-        ours = load_edition(told.id)
+        ours = load_edition(certificate_edition.id)
     except UnknownEdition as error:
         return Step("edition", "unknown", str(error))
-    if ours.sha256 != told.sha256:
+    if ours.sha256 != certificate_edition.sha256:
         text = (
-            f"edition {told.id} of the certificate is {told.sha256[:16]}, that of this "
+            f"edition {certificate_edition.id} of the certificate is "
+            f"{certificate_edition.sha256[:16]}, that of this "
             f"speccheck {ours.sha256[:16]}: verify with the release that issued it"
         )
         return Step("edition", "unknown", text)
-    return Step("edition", "pass", f"{told.id}, sha256 {told.sha256[:16]}")
+    return Step(
+        "edition",
+        "pass",
+        f"{certificate_edition.id}, sha256 {certificate_edition.sha256[:16]}",
+    )
 
 
-def _tool(found: Certificate) -> Step:
-    tool = found.verifier.tool
+def _tool(certificate: Certificate) -> Step:
+    tool = certificate.verifier.tool
     if tool.rules_sha256 == program_digest():
         return Step("program", "pass", f"judged by this speccheck, {tool.version}")
     # That is no fault: whether the verdict comes out again is seen by judging again.
-    told = f"{tool.version}, {tool.rules_sha256[:16]}"
-    return Step("program", "pass", f"judged by another build of speccheck ({told})")
+    text = f"{tool.version}, {tool.rules_sha256[:16]}"
+    return Step("program", "pass", f"judged by another build of speccheck ({text})")
 
 
-def _arithmetic(found: Certificate) -> Step:
-    edition = load_edition(found.edition.id)
-    terms = terms_of(found.edition.id)
-    problems = [*contradictions(found, edition, terms)]
+def _arithmetic(certificate: Certificate) -> Step:
+    edition = load_edition(certificate.edition.id)
+    terms = terms_of(certificate.edition.id)
+    problems = [*contradictions(certificate, edition, terms)]
     if problems:
         return Step("arithmetic", "fail", "; ".join(problems[:_MOST_TOLD]))
-    count = sum(len(one.judgements) for one in found.clauses)
+    count = sum(len(clause.judgements) for clause in certificate.clauses)
     text = f"levels and coverage follow from {count:,} judgements"
     return Step("arithmetic", "pass", text)
 
 
 def _by_evidence(
-    statement: Statement, found: Certificate, folder: str
+    statement: Statement, certificate: Certificate, folder: str
 ) -> Iterator[Step]:
-    created = datetime.fromisoformat(found.validity.created)
-    terms = terms_of(found.edition.id)
-    expected = found.expected_machines
+    created = datetime.fromisoformat(certificate.validity.created)
+    terms = terms_of(certificate.edition.id)
+    expected = certificate.expected_machines
     evidence = read_evidence(folder, created, terms.evidence_age_days, expected)
-    problems = [*_differences(found, evidence)]
+    problems = [*_differences(certificate, evidence)]
     if problems:
-        told = "; ".join(problems[:_MOST_TOLD])
-        yield Step("evidence", "fail", told)
+        result = "; ".join(problems[:_MOST_TOLD])
+        yield Step("evidence", "fail", result)
         text = "not from evidence that is not what was judged"
         yield Step("judged again", "fail", text)
         return
-    count = len(found.evidence)
+    count = len(certificate.evidence)
     yield Step("evidence", "pass", f"{count} files, each with its SHA-256")
-    yield _again(statement.predicate, found, evidence)
+    yield _again(statement.predicate, certificate, evidence)
 
 
-def _differences(found: Certificate, evidence: Evidence) -> Iterator[str]:
-    told = {one.path: one.sha256 for one in found.evidence}
-    there = {one.path: one.sha256 for one in evidence.files}
-    unread = {one.path for one in evidence.kit.problems}
-    for path in sorted({*told, *there}):
+def _differences(certificate: Certificate, evidence: Evidence) -> Iterator[str]:
+    result = {
+        evidence_file.path: evidence_file.sha256
+        for evidence_file in certificate.evidence
+    }
+    there = {file.path: file.sha256 for file in evidence.files}
+    unread = {problem.path for problem in evidence.kit.problems}
+    for path in sorted({*result, *there}):
         if path not in there:
             what = "cannot be read" if path in unread else "is missing"
             yield f"{path} {what}"
-        elif path not in told:
+        elif path not in result:
             yield f"{path} was not judged"
-        elif told[path] != there[path]:
-            yield f"{path} was changed: {there[path][:16]}, not {told[path][:16]}"
+        elif result[path] != there[path]:
+            yield f"{path} was changed: {there[path][:16]}, not {result[path][:16]}"
 
 
 def _again(
     predicate: Mapping[str, Any],
-    found: Certificate,
+    certificate: Certificate,
     evidence: Evidence,
 ) -> Step:
     order = Order(
-        f"{INSTANCE}{found.instance_type}",
-        found.edition.id,
-        found.edition.is_pinned,
-        tuple(found.asked_profiles),
-        bool(found.verifier.tool.plugins),
-        _own_numbers(found, evidence),
+        f"{INSTANCE}{certificate.instance_type}",
+        certificate.edition.id,
+        certificate.edition.is_pinned,
+        tuple(certificate.asked_profiles),
+        bool(certificate.verifier.tool.plugins),
+        _own_numbers(certificate, evidence),
     )
     fresh = certify(order, evidence)
     part = judged_part(fresh)
@@ -330,19 +353,22 @@ def _again(
         **predicate["edition"],
         "tailoring": tailored(fresh.judgements.edition),
     }
-    part["type"] = {"fields": dict(fresh.type_fields), "sha256": found.type.sha256}
+    part["type"] = {
+        "fields": dict(fresh.type_fields),
+        "sha256": certificate.type.sha256,
+    }
     differing = [name for name, value in part.items() if predicate.get(name) != value]
     if differing:
-        told = "; ".join(_told(predicate, part, differing))
-        return Step("judged again", "fail", f"comes out otherwise: {told}")
-    count = len(found.clauses)
+        result = "; ".join(_told(predicate, part, differing))
+        return Step("judged again", "fail", f"comes out otherwise: {result}")
+    count = len(certificate.clauses)
     text = f"the verdicts on {count} clauses come out again"
     return Step("judged again", "pass", text)
 
 
-def _own_numbers(found: Certificate, evidence: Evidence) -> str:
+def _own_numbers(certificate: Certificate, evidence: Evidence) -> str:
     """The file of own numbers that was used, in the kit; empty for none."""
-    path = found.edition.tailoring_file
+    path = certificate.edition.tailoring_file
     if path.startswith(("/", "..")) or "/.." in path:
         message = f"{path}: own numbers must lie with the evidence"
         raise KitError(message)
@@ -354,8 +380,8 @@ def _told(
 ) -> Iterator[str]:
     """What differs: clauses by name, else the part of the certificate."""
     if "clauses" in names:
-        then = {one["clause"]: one["outcome"] for one in predicate["clauses"]}
-        now = {one["clause"]: one["outcome"] for one in part["clauses"]}
+        then = {item["clause"]: item["outcome"] for item in predicate["clauses"]}
+        now = {item["clause"]: item["outcome"] for item in part["clauses"]}
         flipped = [
             f"{name} was {then.get(name)}, is {now.get(name)}"
             for name in sorted({*then, *now})
@@ -364,23 +390,23 @@ def _told(
         yield from flipped[:_MOST_TOLD]
         if not flipped:
             yield "what judgements say"
-    yield from (one for one in names if one != "clauses")
+    yield from (name for name in names if name != "clauses")
 
 
-def live_step(found: Certificate, content: Mapping[str, object]) -> Step:
+def live_step(certificate: Certificate, content: Mapping[str, object]) -> Step:
     """Lay a machine beside the type, by the content of its snapshot."""
-    told = {name: str(value) for name, value in found.type.fields.items()}
+    result = {name: str(value) for name, value in certificate.type.fields.items()}
     there = type_fields(content)
     other = [
         f"{name} is {there[name] or 'empty'}, certified is {value or 'empty'}"
-        for name, value in told.items()
+        for name, value in result.items()
         if name in there and there[name] != value
     ]
-    unseen = [name for name in told if name not in there]
+    unseen = [name for name in result if name not in there]
     if other:
         return Step("this machine", "fail", "; ".join(other[:_MOST_TOLD]))
     if unseen:
         text = f"not known of it: {', '.join(unseen[:_MOST_TOLD])}"
         more = f" and {len(unseen) - _MOST_TOLD} more" if unseen[_MOST_TOLD:] else ""
         return Step("this machine", "unknown", text + more)
-    return Step("this machine", "pass", f"is of the type, by {len(told)} fields")
+    return Step("this machine", "pass", f"is of the type, by {len(result)} fields")

@@ -41,24 +41,24 @@ def baseline(line: CommandLine) -> int:
     request = request._replace(judging=request.judging._replace(policy=policy))
     known = load_baseline(path) if is_there else Baseline(path, {})
     state = RunState(request, proposes=False, baseline=known)
-    found = run(request, state)
-    ending = exit_of(found, summarize(found.plans), "never")
-    if ending.code in {_USAGE, BUG} or not found.plans:
-        return _end_without(found, ending, request)
+    result = run(request, state)
+    ending = exit_of(result, summarize(result.plans), "never")
+    if ending.code in {_USAGE, BUG} or not result.plans:
+        return _end_without(result, ending, request)
     if not is_there:
         write(baseline_text(known.open), path)
         write(_first_lines(known), None)
         return 0
-    left = _left(known, found, state)
+    left = _left(known, result, state)
     if left != known.known:
         write(baseline_text(left), path)
     write(_later_lines(known, left), None)
     return 1 if known.new else 0
 
 
-def _end_without(found: Run, ending: Exit, request: Request) -> int:
+def _end_without(result: Run, ending: Exit, request: Request) -> int:
     """Say why nothing is written."""
-    for file in found.files:
+    for file in result.files:
         is_bad = file.state == "unreadable" or (file.named and file.state != "judged")
         if is_bad and not (request.skip_unknown and file.state == "unrecognised"):
             sys.stderr.write(f"speccheck: {printable(file.message)}\n")
@@ -67,22 +67,22 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
     return code
 
 
-def _left(baseline: Baseline, found: Run, state: RunState) -> Counter[Known]:
+def _left(baseline: Baseline, result: Run, state: RunState) -> Counter[Known]:
     """Return what is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
     for waived in state.waived_plans():
-        seen = Seen(waived, found.plans, (file.path for file in found.files))
-        for one, count, _ in fixed_entries(waived.waivers, seen):
-            left[one] = min(left[one], baseline.known[one] - count)
-    for one in baseline.known:
-        if not all(map(baseline.has_file, one.places)):
-            left[one] = 0
+        seen = Seen(waived, result.plans, (file.path for file in result.files))
+        for known, count, _ in fixed_entries(waived.waivers, seen):
+            left[known] = min(left[known], baseline.known[known] - count)
+    for known in baseline.known:
+        if not all(map(baseline.has_file, known.places)):
+            left[known] = 0
     return +left
 
 
 def _first_lines(baseline: Baseline) -> Iterator[str]:
     met = sum(baseline.open.values())
-    files = {place.file for one in baseline.open for place in one.places[:1]}
+    files = {place.file for known in baseline.open for place in known.places[:1]}
     where = counted(len(files), "file")
     yield f"{baseline.path}: {counted(met, 'finding')} in {where}\n"
     yield from _by_rule(baseline.open)
@@ -98,7 +98,11 @@ def _later_lines(baseline: Baseline, left: Counter[Known]) -> Iterator[str]:
     yield from _by_rule(baseline.known - left)
     yield from _mandatory(baseline)
     if baseline.new:
-        new = [one for found in baseline.new.values() for one in found]
+        new = [
+            located_finding
+            for located_findings in baseline.new.values()
+            for located_finding in located_findings
+        ]
         yield f"{counted(len(new), 'new finding')}, not taken:\n"
         yield from map(_line, new[:_MOST_SHOWN])
         if len(new) > _MOST_SHOWN:
@@ -111,21 +115,21 @@ def _later_lines(baseline: Baseline, left: Counter[Known]) -> Iterator[str]:
 
 def _by_rule(known: Mapping[Known, int]) -> Iterable[str]:
     counts: Counter[tuple[str, str]] = Counter()
-    for one, number in known.items():
-        counts[one.clause, one.rule] += number
+    for item, number in known.items():
+        counts[item.clause, item.rule] += number
     for (clause, rule), number in sorted(counts.items()):
         yield f"  {number:>6,}  {clause} {printable(rule)}\n"
 
 
 def _mandatory(baseline: Baseline) -> Iterator[str]:
-    clauses = sorted({one.clause for one in baseline.locked})
+    clauses = sorted({known.clause for known in baseline.locked})
     if clauses:
         number = counted(len(baseline.locked), "finding")
         yield f"not taken: {number} of mandatory clauses ({', '.join(clauses)})\n"
 
 
-def _line(one: LocatedFinding) -> str:
-    finding = one.finding
-    place = next((f"{at.file}:{at.line or 1} " for at in one.locations), "")
+def _line(located_finding: LocatedFinding) -> str:
+    finding = located_finding.finding
+    place = next((f"{at.file}:{at.line or 1} " for at in located_finding.locations), "")
     text = f"{place}{finding.level} {finding.clause} {finding.rule} {finding.message}"
     return f"  {printable(text)}\n"

@@ -113,11 +113,11 @@ def ranks_of(line: CommandLine) -> int | None:
 
 
 def _iterations(line: CommandLine) -> int:
-    found = line.integer("iterations") or 20
-    if found > _MOST_ITERATIONS:
-        message = f"--iterations {found}: must be at most {_MOST_ITERATIONS:,}"
+    result = line.integer("iterations") or 20
+    if result > _MOST_ITERATIONS:
+        message = f"--iterations {result}: must be at most {_MOST_ITERATIONS:,}"
         raise UsageError(message)
-    return found
+    return result
 
 
 def _warm_up(line: CommandLine) -> int:
@@ -147,10 +147,10 @@ def size_of(line: CommandLine, name: str) -> int | None:
     text = line.text(name)
     if text is None:
         return None
-    found = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(text.strip())
     size = 0
-    if found:
-        number, unit, binary, byte = found.groups()
+    if match:
+        number, unit, binary, byte = match.groups()
         base = 1000 if unit and byte and not binary else 1024
         size = int(float(number) * base ** _POWERS[unit.lower()])
     if not 0 < size <= _LARGEST_BYTES:
@@ -377,7 +377,7 @@ def _judged(
         return _USAGE
     data: dict[str, Any] = json.loads(text)
     outputs = outputs_of(line)
-    if any(one.path is None and one.format == "text" for one in outputs):
+    if any(output.path is None and output.format == "text" for output in outputs):
         write(collective_table(data), None)
 
     def prepared(request: Request, _: CommandLine) -> Request:
@@ -414,7 +414,7 @@ def _told(ending: Ending, settings: Settings, *, has_points: bool) -> str:
 def _wrong(data: Mapping[str, Any]) -> int:
     """Return how many values came out wrong; says so."""
     runs = data["collective_runs"]
-    wrong = sum(one or 0 for run in runs for one in run.get("wrong_values", ()))
+    wrong = sum(item or 0 for run in runs for item in run.get("wrong_values", ()))
     if wrong:
         hosts = dict.fromkeys(name for run in runs for name in run["wrong_hosts"])
         _say(
@@ -439,8 +439,8 @@ def bench_expect(line: CommandLine) -> int:
     collective = _collective(line)
     context = request_of(line).judging.context
     sizes = _SIZES
-    if told := size_of(line, "size"):
-        sizes = (told,)
+    if number := size_of(line, "size"):
+        sizes = (number,)
     try:
         context_facts(context)
         run, about = _question(collective, context, sizes)
@@ -456,7 +456,7 @@ def bench_expect(line: CommandLine) -> int:
     write("\n".join([*lines, *filter(None, [refusal])]) + "\n", None)
     if refusal:
         return _REFUSED
-    return 0 if any(one.settings for _, one in looks) else _NOT_KNOWN
+    return 0 if any(item.settings for _, item in looks) else _NOT_KNOWN
 
 
 def _collective(line: CommandLine) -> str:
@@ -489,9 +489,13 @@ def _table(looks: list[tuple[int, Prospect]]) -> Iterator[str]:
     yield ""
     yield f"  {'size':<10}{'ceiling':>9}{'healthy':>9}{'warning':>9}{'failure':>9}"
     for size, look in looks:
-        tops = [one.ceiling for one in look.possible]
-        top = max((one for one in tops if one is not None), default=None)
-        usual = [one.reference.value for one in look.possible if one.reference]
+        tops = [expectation.ceiling for expectation in look.possible]
+        top = max((top for top in tops if top is not None), default=None)
+        usual = [
+            expectation.reference.value
+            for expectation in look.possible
+            if expectation.reference
+        ]
         warn, fail = look.highest.warn_below, look.lowest.fail_below
         if look.reason:
             warn = fail = None
@@ -506,17 +510,17 @@ def _cell(rate: float | None) -> str:
 
 def _words(looks: list[tuple[int, Prospect]], style: Style) -> Iterator[str]:
     """On what it rests, or why there are no floors."""
-    for text in dict.fromkeys(one.reason or one.highest.basis for _, one in looks):
+    for text in dict.fromkeys(item.reason or item.highest.basis for _, item in looks):
         yield wrap(text, style.width, "  ")
-    for text in dict.fromkeys(why for _, one in looks for why in one.open):
+    for text in dict.fromkeys(why for _, item in looks for why in item.open):
         yield wrap(f"not known: {text}", style.width, "  ")
 
 
 def _refusal(line: CommandLine, looks: list[tuple[int, Prospect]]) -> str:
-    told = line.number("threshold")
-    if told is None:
+    value = line.number("threshold")
+    if value is None:
         return ""
     for size, look in reversed(looks):
-        if why := look.refusal(told * GIGA, size):
+        if why := look.refusal(value * GIGA, size):
             return f"  refused: {why}"
     return ""

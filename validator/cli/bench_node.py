@@ -119,21 +119,21 @@ def measure_and_judge(
     def measured_and_judged() -> int:
         end_as_asked()
         line = with_settings(parse(words, command.options))
-        found = measure(line, _verified(line))
-        text = _kept(found, line)
+        measured = measure(line, _verified(line))
+        text = _kept(measured, line)
 
         def with_measured(request: Request, _: CommandLine) -> Request:
             return request._replace(node=line.text("out") or _NAME, snapshot=text)
 
         code = judge(words, command.options, _request, with_measured)
-        return _code(found, code)
+        return _code(measured, code)
 
     return guarded(measured_and_judged, (NoTorch, NothingMeasured))
 
 
-def _code(found: Measured, code: int) -> int:
+def _code(measured: Measured, code: int) -> int:
     """Return the exit code, but for a measurement that somebody stopped."""
-    return _INTERRUPTED if found.stopped == _BY_HAND else code
+    return _INTERRUPTED if measured.stopped == _BY_HAND else code
 
 
 def _request(line: CommandLine) -> Request:
@@ -173,21 +173,21 @@ def number_of(line: CommandLine, name: str, default: int, most: int) -> int:
     return number
 
 
-def _kept(found: Measured, line: CommandLine) -> str:
+def _kept(measured: Measured, line: CommandLine) -> str:
     """Show the table and keep the measurement; raises NothingMeasured without any."""
     shown = sys.stdout if _has_company(line) else sys.stderr
-    shown.writelines(f"{line}\n" for line in found.table)
-    if found.stopped:
-        sys.stderr.write(f"speccheck: {found.stopped}: the rest was not measured\n")
-    if not any(found.kinds.values()):
-        message = f"nothing was measured: {found.stopped or 'each attempt failed'}"
-        raise NothingMeasured(message, _code(found, _NOTHING))
+    shown.writelines(f"{line}\n" for line in measured.table)
+    if measured.stopped:
+        sys.stderr.write(f"speccheck: {measured.stopped}: the rest was not measured\n")
+    if not any(measured.kinds.values()):
+        message = f"nothing was measured: {measured.stopped or 'each attempt failed'}"
+        raise NothingMeasured(message, _code(measured, _NOTHING))
     shown.write("\n")
     shown.flush()
     document = {
         "schema": "speccheck-snapshot/1",
         "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        **found.kinds,
+        **measured.kinds,
     }
     text = json.dumps(document, indent=1) + "\n"
     out = line.text("out")
@@ -198,7 +198,10 @@ def _kept(found: Measured, line: CommandLine) -> str:
 
 def _has_company(line: CommandLine) -> bool:
     outputs = outputs_of(line)
-    return all(FORMS[one.format].has_company or one.path is not None for one in outputs)
+    return all(
+        FORMS[output.format].has_company or output.path is not None
+        for output in outputs
+    )
 
 
 def tell_progress(done: int, total: int, what: str) -> None:
@@ -265,7 +268,7 @@ def run_copies(device: CopyDevice, amounts: Amounts, budget: Budget) -> Measured
             rates.append(rate)
             tell_progress(len(rates), total, _TITLES[rate.step.direction])
     kinds = {}
-    if any(one.bytes_per_second is not None for one in rates):
+    if any(rate.bytes_per_second is not None for rate in rates):
         kinds["copy_tests"] = copy_tests(rates, device, amounts)
     return Measured(kinds, list(copies_table(rates, device)), budget.stopped)
 
@@ -274,7 +277,7 @@ def copies_table(rates: Sequence[Rate], device: CopyDevice) -> Iterator[str]:
     """Return the rates in GB/s, a line for each direction or GPU, and what failed."""
     gpus = list(device.gpus)
     for direction in DIRECTIONS:
-        its = [one for one in rates if one.step.direction == direction]
+        its = [rate for rate in rates if rate.step.direction == direction]
         if not its:
             continue
         title = _TITLES[direction] if gpus != [None] else "within the host"
@@ -282,15 +285,17 @@ def copies_table(rates: Sequence[Rate], device: CopyDevice) -> Iterator[str]:
         if direction == "device_to_device":
             yield "     " + "".join(f"{gpu:>9}" for gpu in gpus)
             for source in gpus:
-                row = {one.step.target: one for one in its if one.step.source == source}
+                row = {
+                    rate.step.target: rate for rate in its if rate.step.source == source
+                }
                 yield f"{source:>5}" + "".join(_cell(row.get(gpu)) for gpu in gpus)
         else:
-            yield "     " + "".join(_cell(one) for one in its)
-    for one in rates:
-        if one.reason:
-            ends = (one.step.source, one.step.target)
+            yield "     " + "".join(_cell(rate) for rate in its)
+    for rate in rates:
+        if rate.reason:
+            ends = (rate.step.source, rate.step.target)
             names = ("host" if gpu is None else f"GPU {gpu}" for gpu in ends)
-            yield f"{' to '.join(names)}: {one.reason}"
+            yield f"{' to '.join(names)}: {rate.reason}"
 
 
 def _cell(rate: Rate | None) -> str:
@@ -326,10 +331,10 @@ def _products(line: CommandLine, budget: Budget) -> Measured:
 
 
 def _types(line: CommandLine) -> Sequence[str]:
-    told = line.text("types")
-    if told is None:
+    text = line.text("types")
+    if text is None:
         return _DEFAULT_TYPES
-    names = tuple(dict.fromkeys(name.strip() for name in told.split(",")))
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     unknown = [name for name in names if name not in TYPES]
     if unknown:
         message = f"--types {unknown[0]}: must be of {', '.join(TYPES)}"
@@ -359,13 +364,13 @@ def run_products(
     products: list[Product] = []
     total = len(product_steps(multiplier, types))
     with budget.interruptible():
-        for one in measured_products(
+        for measured_product in measured_products(
             multiplier, types, effort, budget.has_time, time.monotonic
         ):
-            products.append(one)
-            tell_progress(len(products), total, one.data_type)
-    found = matrix_products(products, multiplier)
-    kinds = {"matrix_products": found} if found else {}
+            products.append(measured_product)
+            tell_progress(len(products), total, measured_product.data_type)
+    result = matrix_products(products, multiplier)
+    kinds = {"matrix_products": result} if result else {}
     return Measured(kinds, list(products_table(products)), budget.stopped)
 
 
@@ -373,13 +378,13 @@ def products_table(products: Sequence[Product]) -> Iterator[str]:
     """Return a line for each product, and what failed."""
     if products:
         yield f"{'':<8}{'type':<13}{'size':>6}{'TFLOPS':>10}{'spread':>9}{'wrong':>8}"
-    for one in products:
-        who = "host" if one.gpu is None else f"GPU {one.gpu}"
-        start = f"{who:<8}{one.data_type:<13}{one.size:>6}"
-        rate = one.flops_per_second
+    for product in products:
+        who = "host" if product.gpu is None else f"GPU {product.gpu}"
+        start = f"{who:<8}{product.data_type:<13}{product.size:>6}"
+        rate = product.flops_per_second
         if rate is None:
-            yield f"{start}  {one.reason}"
+            yield f"{start}  {product.reason}"
             continue
-        spread = "-" if one.spread is None else f"{one.spread:.1%}"
-        wrong = "-" if one.wrong_values is None else f"{one.wrong_values:,}"
+        spread = "-" if product.spread is None else f"{product.spread:.1%}"
+        wrong = "-" if product.wrong_values is None else f"{product.wrong_values:,}"
         yield f"{start}{rate / _TERA:>10,.4g}{spread:>9}{wrong:>8}"

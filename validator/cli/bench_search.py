@@ -88,10 +88,10 @@ def _after(line: CommandLine, results: list[str]) -> Plan:
             flag = "--" + name.replace("_", "-")
             message = f"{flag} goes without --after: the results say who is left"
             raise UsageError(message)
-    found = results_of(results)
-    for problem in found.problems:
+    result = results_of(results)
+    for problem in result.problems:
         sys.stderr.write(f"speccheck: not read: {problem}\n")
-    plan = next_plan(judge(found.runs, limits_of(load_edition())))
+    plan = next_plan(judge(result.runs, limits_of(load_edition())))
     return plan if plan is not None else Plan("pairs", ())
 
 
@@ -117,7 +117,7 @@ def _listed(path: str) -> tuple[str, ...]:
     except ReadError as error:
         raise UsageError(str(error)) from error
     words = [line.partition("#")[0].split() for line in lines]
-    return tuple(name for one in words if one for name in unfold(one[0]))
+    return tuple(name for word in words if word for name in unfold(word[0]))
 
 
 def about(plan: Plan) -> dict[str, object]:
@@ -126,7 +126,7 @@ def about(plan: Plan) -> dict[str, object]:
     waiting = [
         fold(host for host in hosts if host not in taken)
         for sets in plan.rounds
-        for taken in ({host for one in sets for host in one},)
+        for taken in ({host for set_ in sets for host in set_},)
     ]
     return {
         "nodes": fold(hosts),
@@ -168,8 +168,8 @@ def bench_judge(line: CommandLine) -> int:
     outputs = outputs_of(line)
     plans = plans_of(line.texts("plan"))
     limits = limits_of(load_edition())
-    found = results_of(line.files)
-    outcome = outcome_of(judge(found.runs, limits), plans, found.problems)
+    results = results_of(line.files)
+    outcome = outcome_of(judge(results.runs, limits), plans, results.problems)
     written = _write_next(outcome, line)
     full = line.has("full")
     forms = {
@@ -219,22 +219,22 @@ def results_of(paths: Iterable[str]) -> Results:
     files = 0
     for path, named in find_files(paths):
         status, read = read_file(path, named=named, readers=readers)
-        found = [
+        collective_runs = [
             run
             for file in read
             for reading in file.readings
             if reading.node is not None
             for run in reading.node.several(CollectiveRuns).shown
         ]
-        files += bool(found)
-        runs.extend(found)
+        files += bool(collective_runs)
+        runs.extend(collective_runs)
         # What else lies in a folder is nobody's mistake.
-        if status.state == "unreadable" or (named and not found):
-            told = status.message if status.state != "judged" else ""
-            problems.append(told or f"{path}: {status.format}, no runs of a collective")
+        if status.state == "unreadable" or (named and not collective_runs):
+            text = status.message if status.state != "judged" else ""
+            problems.append(text or f"{path}: {status.format}, no runs of a collective")
     if not runs:
-        told = problems[0] if problems else "no file of results was found"
-        message = f"{told}; nothing to judge"
+        text = problems[0] if problems else "no file of results was found"
+        message = f"{text}; nothing to judge"
         raise UsageError(message)
     return Results(tuple(runs), files, tuple(problems))
 

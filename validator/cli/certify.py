@@ -97,27 +97,27 @@ def certify_command(line: CommandLine) -> int:
     signer = _signer(line)
     now = _now(line)
     evidence = _judged_evidence(line, order, now)
-    found = certify(order, evidence)
+    certification = certify(order, evidence)
     issue = _issue(line, signer, now)
-    level, tracks = _asked(line, found)
-    denied = denied_of(found.grants, level, tracks)
+    level, tracks = _asked(line, certification)
+    denied = denied_of(certification.grants, level, tracks)
     style = style_of(line, to_file=False)
-    is_made_up = any(one.synthetic for one in evidence.files)
+    is_made_up = any(file.synthetic for file in evidence.files)
     refused = bool(denied) or (is_made_up and not line.has("synthetic"))
-    files = _certificate_files(line, found, issue, None if refused else signer)
+    files = _certificate_files(line, certification, issue, None if refused else signer)
     ending = _ending(denied, level, files.written, style)
     if refused and not denied:
         ending = _synthetic(style)
     write((*files.text(style), *ending), None)
     files.write()
-    return _code(found, denied) or (_INCONCLUSIVE if refused else 0)
+    return _code(certification, denied) or (_INCONCLUSIVE if refused else 0)
 
 
 def _now(line: CommandLine) -> datetime:
     """Now; of machines that do not exist a day may be told, to make the same again."""
-    told = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if line.has("synthetic") and told.isdecimal():
-        return datetime.fromtimestamp(int(told), UTC)
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if line.has("synthetic") and text.isdecimal():
+        return datetime.fromtimestamp(int(text), UTC)
     return utc_now()
 
 
@@ -127,17 +127,21 @@ def _order(line: CommandLine) -> Order:
     permission = may_certify(edition)
     if not permission.is_given:
         raise UnknownEdition(permission.reason)
-    found = [find_profile(edition, name) for name in line.texts("profile")]
-    instances = [one.id for one in found if one.kind == "instance"]
+    profiles = [find_profile(edition, name) for name in line.texts("profile")]
+    instances = [profile.id for profile in profiles if profile.kind == "instance"]
     if len(instances) != 1:
-        told = f"not {len(instances)}" if instances else "such as instance/aws-p5"
-        message = f"certify needs --profile with one type of machine, {told}"
+        text = f"not {len(instances)}" if instances else "such as instance/aws-p5"
+        message = f"certify needs --profile with one type of machine, {text}"
         raise UsageError(message)
     return Order(
         instances[0],
         spec or "1.0",
         spec is not None,
-        tuple(one.id for one in found if one.kind not in {"instance", "use"}),
+        tuple(
+            profile.id
+            for profile in profiles
+            if profile.kind not in {"instance", "use"}
+        ),
         line.has("plugins"),
         _own_numbers(line),
     )
@@ -145,48 +149,54 @@ def _order(line: CommandLine) -> Order:
 
 def _own_numbers(line: CommandLine) -> str:
     """The file of own numbers, which must lie with the evidence; empty for none."""
-    told = line.text("tailor")
-    if told is None:
+    text = line.text("tailor")
+    if text is None:
         return ""
     folder = os.path.realpath(str(line.values["evidence"]))
-    path = os.path.realpath(told)
+    path = os.path.realpath(text)
     if os.path.commonpath((folder, path)) != folder:
-        message = f"--tailor {told}: must lie in the folder of the evidence, {folder}"
+        message = f"--tailor {text}: must lie in the folder of the evidence, {folder}"
         raise UsageError(message)
-    return os.path.normpath(told)
+    return os.path.normpath(text)
 
 
 def _judged_evidence(line: CommandLine, order: Order, now: datetime) -> Evidence:
     folder = os.path.normpath(str(line.values["evidence"]))
-    found = read_evidence(
+    evidence = read_evidence(
         folder,
         now,
         terms_of(order.spec).evidence_age_days,
         line.integer("expect"),
     )
-    if found.kit.problems:
-        told = "; ".join(f"{one.path}: {one.text}" for one in found.kit.problems[:3])
-        message = f"{folder}: {told}; mend or delete what cannot be read"
+    if evidence.kit.problems:
+        text = "; ".join(
+            f"{problem.path}: {problem.text}" for problem in evidence.kit.problems[:3]
+        )
+        message = f"{folder}: {text}; mend or delete what cannot be read"
         raise KitError(message)
     manifest = read_manifest(folder)
-    changed = differences(manifest, found.kit) if manifest else ()
+    changed = differences(manifest, evidence.kit) if manifest else ()
     if changed:
-        told = "; ".join(f"{one.path} {one.text}" for one in changed[:3])
-        message = f"{folder}: {told}"
+        text = "; ".join(
+            f"{difference.path} {difference.text}" for difference in changed[:3]
+        )
+        message = f"{folder}: {text}"
         raise KitError(message)
-    if not found.files:
+    if not evidence.files:
         message = f"{folder}: holds no evidence; speccheck certify --plan says what"
         raise KitError(message)
-    return found
+    return evidence
 
 
-def _asked(line: CommandLine, found: Certification) -> tuple[str, tuple[str, ...]]:
+def _asked(
+    line: CommandLine, certification: Certification
+) -> tuple[str, tuple[str, ...]]:
     level = line.word("level", _LEVELS)
     tracks = tuple(line.texts("track"))
-    known = [one.track for one in found.grants]
-    for one in tracks:
-        if one not in known:
-            message = f"--track {one}: must be one of {', '.join(known)}"
+    known = [grant.track for grant in certification.grants]
+    for track in tracks:
+        if track not in known:
+            message = f"--track {track}: must be one of {', '.join(known)}"
             raise UsageError(message)
     return level, tracks
 
@@ -195,10 +205,10 @@ def _ending(
     denied: list[Grant], level: str, written: str, style: Style
 ) -> Iterator[str]:
     if not denied:
-        told = f"written: {written}" if written else "not signed: no --key"
-        yield f"\n{style.paint('certified', 'good')}  {told}\n"
+        text = f"written: {written}" if written else "not signed: no --key"
+        yield f"\n{style.paint('certified', 'good')}  {text}\n"
         return
-    names = ", ".join(one.track for one in denied)
+    names = ", ".join(grant.track for grant in denied)
     count = counted(len(denied), "track")
     yield f"\n{style.paint('denied', 'error')}  {count} below {level}: {names}\n"
     yield "nothing was written; --level and --track ask for less\n"
@@ -210,12 +220,14 @@ def _synthetic(style: Style) -> Iterator[str]:
     yield "nothing was written; --synthetic writes one that says so of itself\n"
 
 
-def _code(found: Certification, denied: list[Grant]) -> int:
-    if any(one.outcome == "error" for one in found.results):
+def _code(certification: Certification, denied: list[Grant]) -> int:
+    if any(result.outcome == "error" for result in certification.results):
         return _BUG
     if not denied:
         return 0
-    failed = any(o.outcome == "fail" for one in denied for o in one.denied)
+    failed = any(
+        denial.outcome == "fail" for grant in denied for denial in grant.denied
+    )
     return _DENIED if failed else _INCONCLUSIVE
 
 
@@ -226,12 +238,12 @@ def _planned(line: CommandLine) -> RunPlan:
     if number is not None and number > _MOST_NODES:
         message = f"--nodes {number}: at most {_MOST_NODES:,}"
         raise UsageError(message)
-    asked = asked_in(line)
-    least = asked.terms.least_specimens or 1
-    if number is not None and asked.level != "L1" and number < least:
+    result = asked_in(line)
+    least = result.terms.least_specimens or 1
+    if number is not None and result.level != "L1" and number < least:
         message = f"--nodes {number}: a type is known by {least} machines at least"
         raise UsageError(message)
-    return run_plan(asked, next(one for one in ENGINES if one == engine), number)
+    return run_plan(result, next(text for text in ENGINES if text == engine), number)
 
 
 def _dry_runs(line: CommandLine) -> Iterator[str]:
@@ -255,12 +267,12 @@ def _types(line: CommandLine, spec: str) -> tuple[str, ...]:
     from speccheck.validator.catalogue.published_runs import published_types  # noqa: PLC0415 - seldom
 
     loaded = load_edition(spec)
-    found = [find_profile(loaded, one) for one in line.texts("profile")]
-    others = [one.id for one in found if one.kind != "instance"]
+    profiles = [find_profile(loaded, text) for text in line.texts("profile")]
+    others = [profile.id for profile in profiles if profile.kind != "instance"]
     if others:
         message = f"--profile {others[0]}: --dry-run takes types of machines, instance/"
         raise UsageError(message)
-    return tuple(dict.fromkeys(one.id for one in found)) or published_types()
+    return tuple(dict.fromkeys(profile.id for profile in profiles)) or published_types()
 
 
 def _compared(line: CommandLine) -> int:
@@ -286,13 +298,13 @@ def _compared(line: CommandLine) -> int:
     if not _FEWEST <= len(paths) <= _MOST:
         message = f"--compare takes {_FEWEST} to {_MOST} certificates, not {len(paths)}"
         raise UsageError(message)
-    twice = [one for number, one in enumerate(paths) if one in paths[:number]]
+    twice = [path for number, path in enumerate(paths) if path in paths[:number]]
     if twice:
         message = f"--compare: {twice[0]} is given twice"
         raise UsageError(message)
     outputs = outputs_of(line)
-    found = [(path, certificate_of(read_text(path), path)) for path in paths]
-    table = table_of(found, utc_now())
+    text_lists = [(path, certificate_of(read_text(path), path)) for path in paths]
+    table = table_of(text_lists, utc_now())
     forms = {
         "text": lambda style: table_text(table, style),
         "json": lambda _: table_json(table),
@@ -348,14 +360,14 @@ def _issue(line: CommandLine, signer: Signer | None, now: datetime) -> Issue:
 
 
 def _certificate_files(
-    line: CommandLine, found: Certification, issue: Issue, signer: Signer | None
+    line: CommandLine, certification: Certification, issue: Issue, signer: Signer | None
 ) -> CertificateFiles:
     """Return all files of a certificate; none without a signer."""
-    said = predicate(found, issue)
+    result = predicate(certification, issue)
     if signer is None:
-        return CertificateFiles(said, (), "")
+        return CertificateFiles(result, (), "")
     statement = Statement(
-        said["instance_type"], said["type"]["sha256"], CERTIFICATE_TYPE, said
+        result["instance_type"], result["type"]["sha256"], CERTIFICATE_TYPE, result
     )
     out = str(line.values.get("out", _DEFAULT))
     certificate = _signed(statement, signer)
@@ -366,19 +378,26 @@ def _certificate_files(
             certificate_page,
         )
 
-        contents.append((certificate_page(said, pictures=_pictures(found)), page))
-    return CertificateFiles(said, tuple(contents), out)
+        contents.append(
+            (certificate_page(result, pictures=_pictures(certification)), page)
+        )
+    return CertificateFiles(result, tuple(contents), out)
 
 
-def _pictures(found: Certification) -> list[str]:
+def _pictures(certification: Certification) -> list[str]:
     """Return the machines as their snapshots tell that they are joined."""
     from speccheck.validator.node.machine_layout import layout_of_node  # noqa: PLC0415
     from speccheck.validator.report.topology_svg import specimen_pictures  # noqa: PLC0415
     from speccheck.validator.sources.joining.one_node import joined  # noqa: PLC0415
 
     machines = (
-        [one.node for file in machine.files for one in file.readings if one.node]
-        for machine in found.evidence.subject.machines
+        [
+            reading.node
+            for file in machine.files
+            for reading in file.readings
+            if reading.node
+        ]
+        for machine in certification.evidence.subject.machines
     )
     return specimen_pictures(
         [layout_of_node(joined(nodes)) if nodes else None for nodes in machines]
@@ -406,37 +425,37 @@ def show_kit(line: CommandLine) -> int:
     folder = os.path.normpath(line.only("folder"))
     manifest = read_manifest(folder)
     kit = read_kit(folder)
-    found = differences(manifest, kit) if manifest else ()
-    write(listed_text(kit, found, has_manifest=manifest is not None), None)
+    result = differences(manifest, kit) if manifest else ()
+    write(listed_text(kit, result, has_manifest=manifest is not None), None)
     if kit.problems:
         return _UNREADABLE
-    return _MISSING if found or not kit.evidence else 0
+    return _MISSING if result or not kit.evidence else 0
 
 
 def pack(line: CommandLine) -> int:
     """Write down what a kit holds, and what is missing; returns the exit code."""
     folder = os.path.normpath(line.only("folder"))
-    asked = asked_in(line)
+    result = asked_in(line)
     out = _out(line, folder)
     kit = read_kit(folder)
     now = now_in(line)
-    review = review_of(kit, asked, now, line.integer("expect"))
+    review = review_of(kit, result, now, line.integer("expect"))
     if kit.problems:
-        write(kit_text(kit, asked, review, f"{out}: not written"), None)
+        write(kit_text(kit, result, review, f"{out}: not written"), None)
         return _UNREADABLE
-    write(manifest_text(manifest_for(kit, asked, review, now)), out)
-    write(kit_text(kit, asked, review, f"{out}: written"), None)
+    write(manifest_text(manifest_for(kit, result, review, now)), out)
+    write(kit_text(kit, result, review, f"{out}: written"), None)
     return 0 if review.is_whole and kit.evidence else _MISSING
 
 
-def manifest_for(kit: Kit, asked: Asked, review: Review, now: datetime) -> Manifest:
+def manifest_for(kit: Kit, result: Asked, review: Review, now: datetime) -> Manifest:
     """Return what is written down of a kit."""
     types = kit.instance_types
     return Manifest(
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        instance_type=asked.instance_type or (types[0] if len(types) == 1 else ""),
-        provider=asked.provider,
-        level=asked.level,
+        instance_type=result.instance_type or (types[0] if len(types) == 1 else ""),
+        provider=result.provider,
+        level=result.level,
         files=kit.files,
         missing=review.missing,
     )
@@ -446,44 +465,46 @@ def asked_in(line: CommandLine) -> Asked:
     """Return the level and the type of machine of a command line; raises UsageError."""
     edition = load_edition(line.text("spec") or "1.0")
     level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
-    found = [find_profile(edition, name) for name in line.texts("profile")]
-    instances = [one.id for one in found if one.kind == "instance"]
-    others = [one.id for one in found if one.kind not in {"instance", "use"}]
+    profiles = [find_profile(edition, name) for name in line.texts("profile")]
+    instances = [profile.id for profile in profiles if profile.kind == "instance"]
+    others = [
+        profile.id for profile in profiles if profile.kind not in {"instance", "use"}
+    ]
     if len(instances) > 1 or others:
-        told = ", ".join(instances[1:] or others)
-        message = f"--profile {told}: must be one type of machine, instance/..."
+        text = ", ".join(instances[1:] or others)
+        message = f"--profile {text}: must be one type of machine, instance/..."
         raise UsageError(message)
     return asked_of(edition, instances[0] if instances else "", level)
 
 
 def now_in(line: CommandLine) -> datetime:
     """Return the time that counts as now, UTC; raises UsageError."""
-    told = line.text("now")
-    if told is None:
+    text = line.text("now")
+    if text is None:
         return datetime.now(UTC)
     try:
-        found = datetime.fromisoformat(told)
+        result = datetime.fromisoformat(text)
     except ValueError as error:
-        message = f"--now {told}: must be a time, such as 2026-11-22T10:00:00Z"
+        message = f"--now {text}: must be a time, such as 2026-11-22T10:00:00Z"
         raise UsageError(message) from error
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    return result.astimezone(UTC) if result.tzinfo else result.replace(tzinfo=UTC)
 
 
 def _out(line: CommandLine, folder: str) -> str:
     """Return where the manifest is written; raises UsageError."""
-    told = line.text("out")
+    result = line.text("out")
     default = os.path.join(folder, MANIFEST)
-    if told is None:
+    if result is None:
         return default
-    path, whole = os.path.realpath(told), os.path.realpath(folder)
+    path, whole = os.path.realpath(result), os.path.realpath(folder)
     if os.path.isdir(path):
-        message = f"--out {told}: is a folder; name a file in it"
+        message = f"--out {result}: is a folder; name a file in it"
         raise UsageError(message)
     inside = os.path.commonpath((path, whole)) == whole
     if inside and path != os.path.realpath(default):
-        message = f"--out {told}: in the folder itself it must be called {MANIFEST}"
+        message = f"--out {result}: in the folder itself it must be called {MANIFEST}"
         raise UsageError(message)
-    return told
+    return result
 
 
 def keygen(line: CommandLine) -> int:

@@ -254,11 +254,11 @@ class ForFiles:
         """Return how the plan of these files is judged."""
         settings = self._line.settings
         layer = settings.of_plan(paths) if settings else None
-        found = self._known.get(id(layer))
-        if found is None:
-            found = self._judging_of(laid_over(self._line, layer))
-            self._known[id(layer)] = found
-        return found
+        judging = self._known.get(id(layer))
+        if judging is None:
+            judging = self._judging_of(laid_over(self._line, layer))
+            self._known[id(layer)] = judging
+        return judging
 
     def reason(self, paths: tuple[str, ...], /) -> str:
         """Return which settings were taken, where these files lie under several."""

@@ -53,7 +53,7 @@ class Command(Record):
     def options(self) -> tuple[Option, ...]:
         """What it takes, in the order in which its help lists it."""
         key = self.key or self.name
-        return tuple(one for one in (*OWN, *ROWS) if key in one.commands)
+        return tuple(option for option in (*OWN, *ROWS) if key in option.commands)
 
 
 _COLLECTIVE = f"""\
@@ -672,7 +672,9 @@ def named(name: str) -> Command:
 def members_of(group: Command) -> tuple[Command, ...]:
     """Return the commands of a group."""
     return tuple(
-        one for one in COMMANDS if one.run and one.words[:-1] == group.words != ()
+        command
+        for command in COMMANDS
+        if command.run and command.words[:-1] == group.words != ()
     )
 
 
@@ -684,8 +686,8 @@ def help_of(command: Command) -> str:
         return help_of(group) if group else ""
     shown = command.options
     if not command.run:
-        several = [one for one in members_of(command) if not one.usage]
-        shown = tuple(option for one in several for option in one.options)
+        several = [member for member in members_of(command) if not member.usage]
+        shown = tuple(option for command in several for option in command.options)
     return f"{usage}{options_help(shown)}\n" if shown else usage
 
 

@@ -117,13 +117,13 @@ def _words_of(command: Command, option: Option) -> Words:
 
 def _long_lists(commands: Sequence[Command]) -> dict[Words, str]:
     """Lists that many options share, with a name each: a script holds them once."""
-    found: dict[Words, str] = {}
+    result: dict[Words, str] = {}
     for command in commands:
         for option in command.options:
             words = _words_of(command, option)
             if len(words) >= _LONG:
-                found.setdefault(words, f"__speccheck_list_{len(found) + 1}")
-    return found
+                result.setdefault(words, f"__speccheck_list_{len(result) + 1}")
+    return result
 
 
 def _takes_a_file(option: Option) -> bool:
@@ -168,7 +168,7 @@ def _bash(commands: Sequence[Command]) -> Iterator[str]:
     for command in commands:
         if len(command.words) > 1:
             parents.setdefault(command.words[0], []).append(command.words[1])
-    alone = [one.words[0] for one in commands if len(one.words) == 1]
+    alone = [command.words[0] for command in commands if len(command.words) == 1]
     yield f"    {'|'.join(alone)})\n"
     yield '      [[ $COMP_CWORD -gt 1 ]] && command="${COMP_WORDS[1]}" ;;\n'
     yield f"    {'|'.join(parents)})\n"
@@ -207,7 +207,7 @@ def _bash_operands(command: Command, commands: Sequence[Command]) -> Iterator[st
     words = [*_operands(command), *flags]
     files = " files=1" if _takes_files(command) else ""
     if not command.name:
-        first = dict.fromkeys(one.words[0] for one in commands if one.name)
+        first = dict.fromkeys(command.words[0] for command in commands if command.name)
         yield f"        '') words={_bash_quoted(flags)}{files}\n"
         begin = "          [[ $COMP_CWORD -eq 1 ]] && words+="
         yield f"{begin}{_bash_quoted(['', *first])} ;;\n"
@@ -242,14 +242,18 @@ def _zsh(commands: Sequence[Command]) -> Iterator[str]:
     yield _ZSH_FIRST
     yield from (f"{name}='{' '.join(words)}'\n" for words, name in lists.items())
     yield _ZSH_HEAD
-    parents = dict.fromkeys(one.words[0] for one in commands if len(one.words) > 1)
-    alone = [one.words[0] for one in commands if len(one.words) == 1]
+    parents = dict.fromkeys(
+        command.words[0] for command in commands if len(command.words) > 1
+    )
+    alone = [command.words[0] for command in commands if len(command.words) == 1]
     yield f"    {'|'.join(alone)}) (( CURRENT > 2 )) && command=$words[2] ;;\n"
     yield f'    {"|".join(parents)}) (( CURRENT > 2 )) && command="$words[2] ?"\n'
     yield '      (( CURRENT > 3 )) && command="$words[2] $words[3]" ;;\n'
     yield '  esac\n  case "$command" in\n'
     for name in parents:
-        following = [one.words[1] for one in commands if one.words[:1] == (name,)]
+        following = [
+            command.words[1] for command in commands if command.words[:1] == (name,)
+        ]
         yield f"    '{name} ?') compadd -- {' '.join(following)} ;;\n"
     for command in commands:
         yield from _zsh_of_command(command, commands, lists)
@@ -262,13 +266,13 @@ def _zsh_of_command(
     name = command.name
     yield f"    '{name}')\n"
     if not command.name:
-        first = dict.fromkeys(one.words[0] for one in commands if one.name)
+        first = dict.fromkeys(command.words[0] for command in commands if command.name)
         yield f"      (( CURRENT == 2 )) && compadd -- {' '.join(first)}\n"
     skipped = len(command.words)
     if skipped:
         yield f"      shift {skipped} words; (( CURRENT -= {skipped} ))\n"
     specifications: list[str] = [
-        _zsh_of_option(command, one, lists) for one in command.options
+        _zsh_of_option(command, option, lists) for option in command.options
     ]
     if _operands(command):
         specifications.append(_zsh_quoted(f"*:name:({' '.join(_operands(command))})"))
@@ -319,8 +323,10 @@ def _fish(commands: Sequence[Command]) -> Iterator[str]:
     for words, variable in lists.items():
         yield f"set -g {variable} {' '.join(words)}\n"
     yield _FISH_HEAD
-    parents = dict.fromkeys(one.words[0] for one in commands if len(one.words) > 1)
-    alone = [one.words[0] for one in commands if len(one.words) == 1]
+    parents = dict.fromkeys(
+        command.words[0] for command in commands if len(command.words) > 1
+    )
+    alone = [command.words[0] for command in commands if len(command.words) == 1]
     yield f"        case {' '.join(alone)}\n            echo $words[2]\n"
     yield f"        case {' '.join(parents)}\n            echo $words[2] $words[3]\n"
     yield _FISH_TAIL
@@ -364,8 +370,8 @@ def _fish_line(
     condition = f"test (__speccheck_command) = {_fish_quoted(command)}"
     if only_first:
         condition = "test (count (commandline -opc)) = 1"
-    told = f" -d {_fish_quoted(text)}" if text else ""
-    return f'complete -c speccheck -n "{condition}" {action}{told}\n'
+    result = f" -d {_fish_quoted(text)}" if text else ""
+    return f'complete -c speccheck -n "{condition}" {action}{result}\n'
 
 
 def _fish_quoted(text: str) -> str:

@@ -39,18 +39,18 @@ def diff(line: CommandLine) -> int:
         message = f"diff takes two snapshots: {line.files[0]} is given twice"
         raise UsageError(message)
     outputs = outputs_of(line)
-    names = ["standard input" if one == "-" else one for one in line.files]
+    names = ["standard input" if file == "-" else file for file in line.files]
     texts = [*map(_text, line.files)]
     kind = _kind_of_both(texts, names)
     if kind is not None:
         return _documents(line, kind, texts, outputs)
     a, b = map(_side, names, texts)
-    found = compare(a, b, is_one_machine=line.has("one_machine"))
-    code = _code(found.verdict, line)
+    comparison = compare(a, b, is_one_machine=line.has("one_machine"))
+    code = _code(comparison.verdict, line)
     full = line.has("full")
     forms = {
-        "text": lambda style: diff_text(found, style, full=full),
-        "json": lambda _: diff_json(found, code),
+        "text": lambda style: diff_text(comparison, style, full=full),
+        "json": lambda _: diff_json(comparison, code),
     }
     write_forms(line, outputs, forms)
     return code
@@ -79,7 +79,10 @@ def _side(path: str, text: str) -> Side:
             return side_of(data, path)
     status, files = read_file(path, text=text)
     nodes = [
-        one.node for file in files for one in file.readings if one.node is not None
+        reading.node
+        for file in files
+        for reading in file.readings
+        if reading.node is not None
     ]
     if len(nodes) == 1:
         content = {**nodes[0].data, "taken": nodes[0].taken}
@@ -94,8 +97,10 @@ def _kind_of_both(texts: Sequence[str], paths: Sequence[str]) -> Kind | None:
     kind: Kind | None = kinds[0]
     if kind == kinds[1]:
         return kind
-    told = [f"{path} is {_WORDS[one]}" for path, one in zip(paths, kinds, strict=True)]
-    message = f"{' and '.join(told)}: {_ASKED}"
+    result = [
+        f"{path} is {_WORDS[kind]}" for path, kind in zip(paths, kinds, strict=True)
+    ]
+    message = f"{' and '.join(result)}: {_ASKED}"
     raise UsageError(message)
 
 
@@ -110,12 +115,12 @@ def _documents(
         document_diff_text,
     )
 
-    found = _compared(kind, texts, (line.files[0], line.files[1]))
-    code = _code(found.verdict, line)
+    compared = _compared(kind, texts, (line.files[0], line.files[1]))
+    code = _code(compared.verdict, line)
     full = line.has("full")
     forms = {
-        "text": lambda style: document_diff_text(found, style, full=full),
-        "json": lambda _: document_diff_json(found, code),
+        "text": lambda style: document_diff_text(compared, style, full=full),
+        "json": lambda _: document_diff_json(compared, code),
     }
     write_forms(line, outputs, forms)
     return code
@@ -138,7 +143,7 @@ def _compared(kind: Kind, texts: Sequence[str], paths: tuple[str, str]) -> Compa
         compare_certificates,
     )
 
-    one, other = (
+    certificate, other = (
         certificate_of(text, path) for text, path in zip(texts, paths, strict=True)
     )
-    return compare_certificates(one, other, paths)
+    return compare_certificates(certificate, other, paths)

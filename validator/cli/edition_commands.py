@@ -96,17 +96,17 @@ def spec_coverage(line: CommandLine) -> int:
     output = _format(line)
     from speccheck.validator.report.coverage import coverage  # noqa: PLC0415
 
-    found = coverage(_edition(line))
+    result = coverage(_edition(line))
     if output == "text":
         from speccheck.validator.report.coverage import coverage_text  # noqa: PLC0415
 
-        sys.stdout.write(coverage_text(found))
+        sys.stdout.write(coverage_text(result))
     else:
         from speccheck.validator.report.coverage_json import (  # noqa: PLC0415
             coverage_json,
         )
 
-        sys.stdout.write(coverage_json(found))
+        sys.stdout.write(coverage_json(result))
     return 0
 
 
@@ -126,11 +126,11 @@ def spec_diff(line: CommandLine) -> int:
     )
 
     before, after = map(load_edition, line.files)
-    found = differences(before, after)
-    compared = EditionsCompared(before, after, found)
+    result = differences(before, after)
+    compared = EditionsCompared(before, after, result)
     report = line.text("on")
     if report is not None:
-        by = _report(report, before, after, found)
+        by = _report(report, before, after, result)
         compared = compared._replace(file=report, report=by)
     write = edition_diff_json if output == "json" else edition_diff_text
     sys.stdout.write(write(compared))
@@ -138,7 +138,7 @@ def spec_diff(line: CommandLine) -> int:
 
 
 def _report(
-    path: str, before: Edition, after: Edition, found: tuple[Difference, ...]
+    path: str, before: Edition, after: Edition, differences: tuple[Difference, ...]
 ) -> ReportByEdition:
     from speccheck.validator.sources.documents.reading import (  # noqa: PLC0415
         read_text,
@@ -154,7 +154,7 @@ def _report(
         message = f"{path}: no report of speccheck: give what --output json writes"
         raise OtherwiseReport(message)
     try:
-        return by_edition(document, before, after, found)
+        return by_edition(document, before, after, differences)
     except OtherwiseReport as error:
         message = f"{path}: {error}"
         raise OtherwiseReport(message) from error
@@ -164,10 +164,10 @@ def edition_text(edition: Edition) -> str:
     """Return the edition in a screen: what it is, whose it is, how much is in it."""
     clauses = edition.clauses.values()
     counts = [
-        f"{sum(one.level == level for one in clauses)} {level}"
+        f"{sum(clause.level == level for clause in clauses)} {level}"
         for level in ("must", "should", "may")
     ]
-    core = sum(one.status == "core" for one in clauses)
+    core = sum(clause.status == "core" for clause in clauses)
     lines = [
         f"{edition.title} (edition {edition.id}, {edition.stage})",
         f"sha256 {edition.sha256}",
@@ -184,19 +184,21 @@ def edition_text(edition: Edition) -> str:
 
 def _lifecycle(edition: Edition) -> Iterator[str]:
     """Return what it extends, what it announces and what became of other clauses."""
-    told: list[str] = []
+    texts: list[str] = []
     if edition.extends is not None:
         base = edition.extends
-        told.append(f"Extends edition {base.id}, sha256 {base.sha256}.")
-    told += [
+        texts.append(f"Extends edition {base.id}, sha256 {base.sha256}.")
+    texts += [
         f"{clause.id}: {clause.deprecated.text}"
         for clause in edition.clauses.values()
         if clause.deprecated is not None
     ]
-    told += [f"{name}: {one.text}" for name, one in edition.withdrawn.items()]
-    for text in told:
+    texts += [
+        f"{name}: {tombstone.text}" for name, tombstone in edition.withdrawn.items()
+    ]
+    for text in texts:
         yield wrap(text, 80, "")
-    if told:
+    if texts:
         yield ""
 
 

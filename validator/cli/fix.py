@@ -63,55 +63,56 @@ def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
         message = "--fix cannot write standard input: speccheck - --diff shows it"
         raise UsageError(message)
     if shows and any(
-        one.path is None and not FORMS[one.format].is_for_people for one in outputs
+        output.path is None and not FORMS[output.format].is_for_people
+        for output in outputs
     ):
         message = "--diff takes standard output: give the report a file, json=FILE"
         raise UsageError(message)
 
-    def refusal(found: Run, name: str) -> str | None:
-        return refusal_of(found, name, stdin, writes=writes)
+    def refusal(run: Run, name: str) -> str | None:
+        return refusal_of(run, name, stdin, writes=writes)
 
-    found = mended(request, refusal, unsafe=line.has("unsafe_fixes"))
+    result = mended(request, refusal, unsafe=line.has("unsafe_fixes"))
     if writes:
         try:
-            write_all(found.texts)
+            write_all(result.texts)
         except NotWritten as error:
             raise UsageError(str(error)) from error
-    _tell(found, "fixed" if writes else "would fix")
+    _tell(result, "fixed" if writes else "would fix")
     if writes:
-        return Fixed(found.left, outputs)
-    changes = tuple(diff_of(found.texts))
+        return Fixed(result.left, outputs)
+    changes = tuple(diff_of(result.texts))
     is_read = is_read_by_runner(os.environ)
     write(map(disarmed, changes) if is_read else changes, None)
-    return Fixed(found.found, [one for one in outputs if one.path], changes)
+    return Fixed(result.found, [output for output in outputs if output.path], changes)
 
 
-def _tell(found: Mended, verb: str) -> None:
-    lines = [_summary(found, verb)] if found.made else []
-    lines += [_not_made(one) for one in found.not_made]
-    if found.is_cut_off:
+def _tell(result: Mended, verb: str) -> None:
+    lines = [_summary(result, verb)] if result.made else []
+    lines += [_not_made(not_made) for not_made in result.not_made]
+    if result.is_cut_off:
         lines.append("more may be left after so many passes: run it again")
-    if found.unsafe:
-        lines.append(f"{found.unsafe} more with --unsafe-fixes")
+    if result.unsafe:
+        lines.append(f"{result.unsafe} more with --unsafe-fixes")
     if not lines:
         lines = ["nothing to fix"]
     shown = (disarmed(printable(hidden(line))) for line in lines)
     sys.stderr.writelines(f"speccheck: {line}\n" for line in shown)
 
 
-def _summary(found: Mended, verb: str) -> str:
-    rules = _rules(found.made)
-    told = ", ".join(f"{rule}: {number}" for rule, number in rules.items())
+def _summary(result: Mended, verb: str) -> str:
+    rules = _rules(result.made)
+    text = ", ".join(f"{rule}: {number}" for rule, number in rules.items())
     findings = counted(rules.total(), "finding")
-    return f"{verb} {findings} in {counted(len(found.texts), 'file')} ({told})"
+    return f"{verb} {findings} in {counted(len(result.texts), 'file')} ({text})"
 
 
 def _rules(made: Iterable[Made]) -> Counter[str]:
-    return Counter(owned.finding.rule for one in made for owned in one.mended)
+    return Counter(owned.finding.rule for item in made for owned in item.mended)
 
 
-def _not_made(one: NotMade) -> str:
-    finding = one.owned.finding
+def _not_made(not_made: NotMade) -> str:
+    finding = not_made.owned.finding
     place = next(((at.file, at.key) for at in finding.places), ("", ""))
     at = f" at {place[0]} {place[1]}" if place[0] else ""
-    return f"not fixed: {finding.clause} {finding.rule}{at}: {one.reason}"
+    return f"not fixed: {finding.clause} {finding.rule}{at}: {not_made.reason}"

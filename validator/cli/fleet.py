@@ -64,25 +64,25 @@ def fleet(line: CommandLine) -> int:
     settled = with_settings(stated)
     request = request_of(settled, "preflight")
     job = _job(request._replace(arguments=tuple(jobs)))
-    found = listing(line.files)
-    progress = Progress(found.snapshots)
+    result = listing(line.files)
+    progress = Progress(result.snapshots)
     verdict_of = NodeVerdict(request.use, fail_on)
     work = Work(request, job, verdict_of, progress.add, counts=wanted.counts)
     cores = _number(line, "cores") or 0
-    run = judge_fleet(work, found, expected, now=time(), cores=cores)
+    run = judge_fleet(work, result, expected, now=time(), cores=cores)
     progress.close()
     run = with_golden(run, wanted.golden)
     of_fleet = partial(fleet_verdict, need=need, fail_on=fail_on)
     verdict = of_fleet(run)
     since = changes(wanted, run, verdict, work, of_fleet, cores)
     full = line.has("full")
-    told = FleetContext(run, verdict, line.files, full=full, since=since)
+    fleet_context = FleetContext(run, verdict, line.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
     forms = {
-        "text": lambda style: fleet_text(told, style),
-        "json": lambda _: fleet_json(told),
-        "html": lambda _: _page(told),
+        "text": lambda style: fleet_text(fleet_context, style),
+        "json": lambda _: fleet_json(fleet_context),
+        "html": lambda _: _page(fleet_context),
     }
     write_forms(line, outputs, forms)
     if drain is not None:
@@ -94,13 +94,13 @@ def fleet(line: CommandLine) -> int:
     return verdict.code
 
 
-def _page(told: FleetContext) -> Iterable[str]:
+def _page(fleet_context: FleetContext) -> Iterable[str]:
     # Pages have pictures, which other forms do without.
     from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
         fleet_html,
     )
 
-    return fleet_html(told)
+    return fleet_html(fleet_context)
 
 
 def _job(request: Request) -> tuple[ReadFile, ...]:
@@ -221,18 +221,18 @@ def comparisons_of(line: CommandLine) -> Comparisons:
 
 
 def _path(line: CommandLine, name: str) -> str:
-    found = line.values.get(name, "")
-    if found == "":
+    value = line.values.get(name, "")
+    if value == "":
         if name in line.values:
             message = f"--{name} needs a file: --{name} FILE"
             raise UsageError(message)
         return ""
-    return str(found)
+    return str(value)
 
 
 def without_own(line: CommandLine) -> CommandLine:
     """Return the command line for those who know other options by these names."""
-    values = {name: one for name, one in line.values.items() if name not in _OWN}
+    values = {name: value for name, value in line.values.items() if name not in _OWN}
     return line._replace(values=values)
 
 
@@ -249,10 +249,10 @@ def with_golden(run: FleetRun, golden: Golden | None) -> FleetRun:
     if golden is None:
         return run
     fleet = run.fleet
-    names = [one.name for one in run.nodes]
+    names = [node.name for node in run.nodes]
     samples = fleet.samples.values() if golden.ranges else ()
-    found = against_golden(golden, names, fleet.shared, run.with_variables, samples)
-    return run._replace(of_fleet=(*run.of_fleet, *golden_findings(found)))
+    against = against_golden(golden, names, fleet.shared, run.with_variables, samples)
+    return run._replace(of_fleet=(*run.of_fleet, *golden_findings(against)))
 
 
 def _silent(_: int) -> None:
@@ -289,12 +289,12 @@ def write_profile(
 
     try:
         profile = own_profile(
-            [one.name for one in run.nodes],
-            {one.name: _why(one) for one in verdict.unfit},
+            [node.name for node in run.nodes],
+            {unfit.name: _why(unfit) for unfit in verdict.unfit},
             run.fleet.shared,
             run.fleet.samples.values(),
             knows_variables=bool(run.with_variables),
-            synthetic=sum(one.is_synthetic for one in run.nodes),
+            synthetic=sum(node.is_synthetic for node in run.nodes),
         )
     except NoProfile as error:
         message = f"--baseline {path}: {error}"
@@ -334,7 +334,7 @@ def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
 
 
 def _why(node: Unfit) -> str:
-    rules = dict.fromkeys(one.rule or one.message for one in node.reasons)
+    rules = dict.fromkeys(reason.rule or reason.message for reason in node.reasons)
     return f"{node.state}: {', '.join(rules)}" if rules else node.state
 
 
@@ -388,7 +388,7 @@ def history(line: CommandLine) -> int:
     path = line.only("file")
     outputs = outputs_of(line)
     try:
-        found = told(
+        result = told(
             path,
             node=line.text("node") or "",
             leaf=line.text("leaf") or "",
@@ -398,8 +398,8 @@ def history(line: CommandLine) -> int:
         raise UsageError(str(error)) from error
     full = line.has("full")
     forms = {
-        "text": lambda style: history_text(found, style, full=full),
-        "json": lambda _: history_json(found),
+        "text": lambda style: history_text(result, style, full=full),
+        "json": lambda _: history_json(result),
     }
     write_forms(line, outputs, forms)
-    return 0 if found.runs else _NOTHING
+    return 0 if result.runs else _NOTHING

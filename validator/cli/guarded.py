@@ -74,13 +74,13 @@ def guarded(
         command: that the line begins with, where the name of the program is not enough.
 
     """
-    said = f"speccheck: {command}: " if command else "speccheck: "
+    text = f"speccheck: {command}: " if command else "speccheck: "
     refused: tuple[type[Exception], ...] = (*REFUSALS, *refusals)
     try:
         return run()
     except refused as error:
         shown = "\n".join(map(printable, str(error).split("\n")))
-        sys.stderr.write(f"{said}{shown}\n")
+        sys.stderr.write(f"{text}{shown}\n")
         return int(getattr(error, "code", USAGE))
     except Exception as error:
         if passes_on(error):
@@ -119,7 +119,7 @@ def run_command(command: "Command", words: list[str]) -> int:
 def _refuse_member(group: "Command", word: str) -> int:
     from speccheck.validator.cli.command_table import members_of  # noqa: PLC0415
 
-    names = [one.words[-1] for one in members_of(group)]
+    names = [member.words[-1] for member in members_of(group)]
     two = len(names) == 2  # noqa: PLR2004 - "or" stands between two
     known = (" or " if two else ", ").join(names)
     message = f"{group.name} {word}: must be {'' if two else 'one of '}{known}"

@@ -70,7 +70,7 @@ Columns = dict[str, Any]
 
 
 def row(
-    said: str,
+    result: str,
     text: str,
     kind: Kind | None = None,
     commands: AbstractSet[str] | None = None,
@@ -82,7 +82,7 @@ def row(
     """Return the columns of a row.
 
     Args:
-        said: the option as help shows it, with `...` where it may be repeated.
+        result: the option as help shows it, with `...` where it may be repeated.
         text: the help.
         kind: what its value is; a switch, or a text where it has a value, by default.
         commands: those that take it; those of its group by default.
@@ -92,7 +92,7 @@ def row(
         words: the only values.
 
     """
-    flag, _, metavar = said.partition(" ")
+    flag, _, metavar = result.partition(" ")
     columns: Columns = {
         "flag": flag,
         "help": text,

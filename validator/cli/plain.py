@@ -63,7 +63,7 @@ _NOBODY = Audience()
 def judge_files(words: list[str]) -> int:
     """Judge files, once or whenever one changes; returns the exit code."""
     if _WATCH in words:
-        return _watched([one for one in words if one != _WATCH])
+        return _watched([word for word in words if word != _WATCH])
     return judge(words, OPTIONS, files_request)
 
 
@@ -108,7 +108,7 @@ def judge(
         return _judged(line, outputs, request_of(line), prepared, audience)
     except WriteError as error:
         # None of the files, not even to say so.
-        outputs = [one for one in outputs if one.path is None]
+        outputs = [output for output in outputs if output.path is None]
         return audience.refused(str(error), refuse(str(error), outputs))
     except REFUSALS as error:
         return audience.refused(str(error), refuse(str(error), outputs))
@@ -148,12 +148,12 @@ def _judged(
         request = request._replace(edits=True)
     if prepared is not None:
         request = prepared(request, line)
-    found, fixes = run_of(request, line, outputs)
-    warn(found.warnings)
-    summary = summarize(found.plans)
-    ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-    told = ReportContext(
-        found,
+    result, fixes = run_of(request, line, outputs)
+    warn(result.warnings)
+    summary = summarize(result.plans)
+    ending = exit_of(result, summary, fail_on, skip_unknown=request.skip_unknown)
+    report_context = ReportContext(
+        result,
         summary,
         ending,
         full=line.has("full"),
@@ -161,16 +161,16 @@ def _judged(
         fail_on=fail_on,
         skips_unknown=request.skip_unknown,
         with_waived=line.has("sarif_include_waived"),
-        remarks=audience.remarks(found),
+        remarks=audience.remarks(result),
     )
-    write_reports(told, outputs if fixes is None else fixes.outputs, line)
+    write_reports(report_context, outputs if fixes is None else fixes.outputs, line)
     if picture is not None:
-        _plot(found, picture)
-    code = audience.told(told)
+        _plot(result, picture)
+    code = audience.told(report_context)
     return code if fixes is None else fixes.code(code)
 
 
-def _plot(found: Run, path: str) -> None:
+def _plot(result: Run, path: str) -> None:
     """Draw what was measured; raises UsageError and WriteError."""
     from speccheck.validator.report.curve_plot import (  # noqa: PLC0415 - seldom
         NoPlotting,
@@ -178,11 +178,11 @@ def _plot(found: Run, path: str) -> None:
     )
 
     curves = [
-        one
-        for plan in found.plans
+        curve
+        for plan in result.plans
         if plan.measured is not None
-        for one in plan.measured.curves
-        if one.curve.points
+        for curve in plan.measured.curves
+        if curve.curve.points
     ]
     if not curves:
         message = f"--plot {path}: no collective was measured: nothing to draw"

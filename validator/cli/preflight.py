@@ -92,9 +92,9 @@ class NodeAudience(Audience):
         self.content: dict[str, Any] = {}  # of the snapshot
         self.doing = "reading files"
         self._result_path = _value(words, _RESULT)
-        self._is_narrowed = any(one.startswith("--select") for one in words)
+        self._is_narrowed = any(word.startswith("--select") for word in words)
         taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self.tier = int(tier) if tier in {str(one) for one in TIERS} else 0
+        self.tier = int(tier) if tier in {str(number) for number in TIERS} else 0
         self._situation = Situation(launch, name, taken, self.tier)
 
     @property
@@ -108,7 +108,7 @@ class NodeAudience(Audience):
         """Without the one that would stand beside our line."""
         if not self.takes_standard_output:
             return outputs
-        return [one for one in outputs if one.path is not None]
+        return [output for output in outputs if output.path is not None]
 
     def verify(self, words: Sequence[str]) -> None:
         """Raise UsageError where two things are to go to standard output."""
@@ -201,11 +201,11 @@ class NodeAudience(Audience):
 
 def _value(words: Sequence[str], flag: str) -> str | None:
     """Return the value of an option, also of a command line that is wrong elsewhere."""
-    found = [one for before, one in pairwise(words) if before == flag]
-    found += [
-        one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
+    texts = [text for before, text in pairwise(words) if before == flag]
+    texts += [
+        word.removeprefix(flag + "=") for word in words if word.startswith(flag + "=")
     ]
-    return found[-1] if found else None
+    return texts[-1] if texts else None
 
 
 def overdue_after(budget_seconds: float) -> float:
@@ -300,7 +300,7 @@ def _leave_to_first(
 
 def _tier_and_budget(line: CommandLine) -> tuple[int, float]:
     """Return what may be done, and how long that may take; raises UsageError."""
-    known = [str(one) for one in TIERS]
+    known = [str(number) for number in TIERS]
     text = line.text("tier") or known[0]
     if text not in known:
         message = f"--tier {text}: must be one of {', '.join(known)}"
@@ -324,15 +324,15 @@ def _with_machine(
     audience.doing = "probing"
     for_probes = min(seconds * _SHARE_OF_PROBES, _PROBES) if tier else seconds
     launch = audience.launch
-    found = snapshot_of(line, for_probes, topology_file, paths, launch)
+    result = snapshot_of(line, for_probes, topology_file, paths, launch)
     if tier:
         from speccheck.validator.cli.tiers import measure  # noqa: PLC0415 - seldom
 
         end = until - min(_AFTERWARDS_SECONDS, _AFTERWARDS_SHARE * seconds)
         audience.doing = "measuring"
-        measure(found, tier, end, launch, seconds)
-    audience.content = found
-    text = snapshot_text(found)
+        measure(result, tier, end, launch, seconds)
+    audience.content = result
+    text = snapshot_text(result)
     audience.doing = "judging"
     if out is None:
         return request._replace(node=_NAME, snapshot=text)
@@ -352,8 +352,8 @@ def _named_by(request: Request) -> tuple[str, list[tuple[str, str]]]:
     """
     if "-" in request.arguments:
         return "", []
-    groups = [one for _, plans in read_plans(request) for one in plans]
-    files = [file for one in groups for file in one.files]
+    groups = [plan for _, plans in read_plans(request) for plan in plans]
+    files = [file for group in groups for file in group.files]
     for file in files:
         if file.role == "node" and file.status.named:
             path = file.status.path
@@ -364,26 +364,26 @@ def _named_by(request: Request) -> tuple[str, list[tuple[str, str]]]:
 
 def _topology_file(files: Iterable[ReadFile]) -> str:
     """Return what the files set NCCL_TOPO_FILE to: the probe looks into that file."""
-    found = {
+    texts = {
         variable.value
         for file in files
         for reading in file.readings
         for variable in reading.variables
         if variable.name == _TOPOLOGY_FILE
     }
-    return (found.pop() or "") if len(found) == 1 else ""
+    return (texts.pop() or "") if len(texts) == 1 else ""
 
 
 def _paths(request: Request, groups: Iterable[PlanFiles]) -> list[tuple[str, str]]:
     """Role and path of the files and folders of the machine that the plans name."""
-    found: dict[tuple[str, str], None] = {}
-    for one in groups:
-        plan = assemble(one.files, settled(request, one).judging.context).plan
+    result: dict[tuple[str, str], None] = {}
+    for group in groups:
+        plan = assemble(group.files, settled(request, group).judging.context).plan
         folder = plan.value("checkpoint.directory").value
         data = plan.value("data.paths").value or ()
         named = (("checkpoint", folder), *(("data", each) for each in data))
         for role, text in named:
             path = local_path(text)
             if path is not None:
-                found.setdefault((role, path))
-    return list(found)[:_MOST_PATHS]
+                result.setdefault((role, path))
+    return list(result)[:_MOST_PATHS]

@@ -52,11 +52,11 @@ def outputs_in(words: Sequence[str]) -> list[Output]:
     be written is not known yet.
     """
     flag = "--output"
-    texts = [one for before, one in pairwise(words) if before == flag]
+    texts = [text for before, text in pairwise(words) if before == flag]
     texts += [
-        one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
+        word.removeprefix(flag + "=") for word in words if word.startswith(flag + "=")
     ]
-    return [Output(one, None) for one in texts if one in NAMES][:1]
+    return [Output(text, None) for text in texts if text in NAMES][:1]
 
 
 def outputs_of(
@@ -71,12 +71,12 @@ def outputs_of(
     for text in line.texts("output") or ["text"]:
         name, equal, path = text.partition("=")
         if name not in formats:
-            said = said_of(line, "output")
-            message = f"{said} {name}: must be one of {', '.join(formats)}"
+            result = said_of(line, "output")
+            message = f"{result} {name}: must be one of {', '.join(formats)}"
             raise UsageError(message)
         if equal and not path:
-            said = said_of(line, "output")
-            message = f"{said} {name}= needs a file name after the equal sign"
+            result = said_of(line, "output")
+            message = f"{result} {name}= needs a file name after the equal sign"
             raise UsageError(message)
         outputs.append(Output(name, path or None))
     if sum(output.path is None for output in outputs) > 1:
@@ -238,10 +238,10 @@ def _is_device(path: str) -> bool:
 def _identity(path: str) -> tuple[int, int] | str:
     """The same for all names of one file: other spellings, links of both kinds."""
     try:
-        found = os.stat(path)
+        result = os.stat(path)
     except OSError:
         return os.path.realpath(path)
-    return found.st_dev, found.st_ino
+    return result.st_dev, result.st_ino
 
 
 def node_file(flag: str, path: str, name: str, ending: str) -> str:
@@ -273,25 +273,27 @@ def node_file(flag: str, path: str, name: str, ending: str) -> str:
 
 
 def write_reports(
-    told: ReportContext, outputs: list[Output], line: CommandLine
+    report_context: ReportContext, outputs: list[Output], line: CommandLine
 ) -> None:
     """Write all reports or none; raises WriteError, or UsageError for a lost input."""
     named = reports_of(line)
     if named:
-        judged = (file.path for file in told.run.files if file.state == "judged")
+        judged = (
+            file.path for file in report_context.run.files if file.state == "judged"
+        )
         verify_not_judged(named, judged)
     reports: list[tuple[Iterable[str], str | None]] = []
     is_read = is_read_by_runner(os.environ)
     for output in outputs:
         style = style_of(line, to_file=output.path is not None)
-        text = FORMS[output.format].report(told, style)
+        text = FORMS[output.format].report(report_context, style)
         if is_read and _is_shown(output):
             annotated = FORMS[output.format].has_company
-            text = for_runner(text, told, annotated=annotated)
+            text = for_runner(text, report_context, annotated=annotated)
         reports.append((text, output.path))
     write_all(reports)
     if is_read and any(map(_is_shown, outputs)):
-        write_summary(told)
+        write_summary(report_context)
 
 
 def _is_shown(output: Output) -> bool:
@@ -304,10 +306,10 @@ def refuse(message: str, outputs: list[Output], code: int = 2) -> int:
     shown = "\n".join(map(printable, message.split("\n")))
     sys.stderr.write(f"speccheck: {disarmed(shown)}\n")
     for output in outputs:
-        told = FORMS[output.format].refusal(message, code)
-        if told is not None:
+        text = FORMS[output.format].refusal(message, code)
+        if text is not None:
             with suppress(WriteError):  # the first error is the one to tell
-                write(told, output.path)
+                write(text, output.path)
     if is_read_by_runner(os.environ) and any(map(_is_shown, outputs)):
         tell_failure(message, code)
     return code
@@ -319,12 +321,12 @@ def is_on_github() -> bool:
 
 
 def for_runner(
-    pieces: Iterable[str], told: ReportContext, *, annotated: bool
+    pieces: Iterable[str], report_context: ReportContext, *, annotated: bool
 ) -> Iterator[str]:
     """A report for people as a runner may read it, with annotations on GitHub."""
     yield from map(disarmed, pieces)
     if annotated and is_on_github():
-        yield from FORMS[_GITHUB].report(told, Style())
+        yield from FORMS[_GITHUB].report(report_context, Style())
 
 
 def tell_failure(message: str, code: int) -> None:
@@ -333,7 +335,7 @@ def tell_failure(message: str, code: int) -> None:
         sys.stderr.write(FORMS[_GITHUB].refusal(message, code) or "")
 
 
-def write_summary(told: ReportContext) -> None:
+def write_summary(report_context: ReportContext) -> None:
     """Add the report to the summary of the job, where there is one.
 
     It is an extra: that it cannot be written changes nothing of the verdict.
@@ -348,7 +350,7 @@ def write_summary(told: ReportContext) -> None:
 
     try:
         there = os.path.getsize(path) if os.path.exists(path) else 0
-        text = markdown_text(told, SUMMARY_BYTES - there)
+        text = markdown_text(report_context, SUMMARY_BYTES - there)
         with open(path, "a", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:

@@ -38,7 +38,7 @@ class Section(Record):
 
 def sections_of(line: CommandLine) -> Iterator[Section]:
     """Return the run with what holds for all, then each file with what holds for it."""
-    files = [one for one in line.files if not os.path.isdir(one)]
+    files = [file for file in line.files if not os.path.isdir(file)]
     keys = [key for key in KEYS if not files or key.scope == "run"]
     yield _section("the run", line, keys)
     for file in files:
@@ -85,10 +85,10 @@ def _of_settings_alone(key: Key, line: CommandLine) -> Row:
     if key.undone_by.removeprefix("--").replace("-", "_") in line.values:
         return Row(key.name, value=False, origin=_COMMAND_LINE)
     layer = line.layer
-    found = layer.resolved.values.get((key.name,)) if layer else None
-    if not found:
+    settings = layer.resolved.values.get((key.name,)) if layer else None
+    if not settings:
         return Row(key.name, _default(key), _DEFAULT)
-    return Row(key.name, _plain(found[-1].value), told(found[-1].place))
+    return Row(key.name, _plain(settings[-1].value), told(settings[-1].place))
 
 
 def _locks(key: Key, layer: Layer | None) -> Row:
@@ -102,12 +102,12 @@ def _locks(key: Key, layer: Layer | None) -> Row:
 def _of_table(key: Key, layer: Layer | None) -> Iterator[Row]:
     for path, several in (layer.resolved.values if layer else {}).items():
         if path[0] == key.name:
-            yield from (_of_entry(path, one) for one in several)
+            yield from (_of_entry(path, setting) for setting in several)
 
 
-def _of_entry(path: Sequence[str], one: Setting) -> Row:
+def _of_entry(path: Sequence[str], setting: Setting) -> Row:
     name = dotted((path[0], json.dumps(path[1], ensure_ascii=False), *path[2:]))
-    return Row(name, _plain(one.value), told(one.place))
+    return Row(name, _plain(setting.value), told(setting.place))
 
 
 def _plain(value: SettingValue) -> Value:

@@ -96,7 +96,7 @@ def _evidence(line: CommandLine, fleet: Fleet, planting: Planting, out: str) -> 
         what = f"a synthetic evidence kit of {counted(fleet.nodes, 'node')}"
         lines = [f"{out}: {what} of {fleet.profile}, {count} files, seed {fleet.seed}"]
         lines += [f"  {SPOILS[name].text}" for name in spoils]
-        lines += [f"  {one.name} on {len(one.nodes):,}" for one in planting.plants]
+        lines += [f"  {item.name} on {len(item.nodes):,}" for item in planting.plants]
         write("\n".join(map(printable, lines)) + "\n", None)
     return 0
 
@@ -140,7 +140,7 @@ def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
     ill = len(planting.by_node())
     what = f"{counted(fleet.nodes, 'synthetic node')} of {fleet.profile}"
     lines = [f"{out}: {what}, seed {fleet.seed}; faults on {counted(ill, 'node')}"]
-    lines += [f"  {len(one.nodes):>6,}  {one.name}" for one in planting.plants]
+    lines += [f"  {len(item.nodes):>6,}  {item.name}" for item in planting.plants]
     lines.append(f"what is wrong where: {manifest}")
     return "\n".join(map(printable, lines)) + "\n"
 
@@ -156,11 +156,11 @@ def faults_text() -> str:
         lines.extend([f"Faults of {area}:", ""])
         for name, fault in faults.items():
             takes = ", ".join(f"{key}: {value}" for key, value in fault.values.items())
-            found = ", ".join(fault.rules)
+            text = ", ".join(fault.rules)
             if fault.is_fleet:
-                found = "the other nodes show it"
+                text = "the other nodes show it"
             words = f"{fault.text}{f' ({takes})' if takes else ''}"
-            words += f" -> {found or 'nothing above the level of information'}"
+            words += f" -> {text or 'nothing above the level of information'}"
             lines.extend([f"  {name}", wrap(words, _WIDTH, "      ")])
         lines.append("")
     lines.extend(["With --evidence, of the kit (--spoil):", ""])
@@ -203,8 +203,8 @@ def _write_folder(order: Order) -> str:
     # It comes first: who is interrupted may write to this folder again.
     _write_manifest(order, path, is_complete=False)
     for files in _made(order):
-        for one in files:
-            write_bytes(one.text.encode(), os.path.join(out, one.file))
+        for file in files:
+            write_bytes(file.text.encode(), os.path.join(out, file.file))
     _write_manifest(order, path, is_complete=True)
     return path
 
@@ -218,21 +218,21 @@ def _empty(folder: str) -> None:
     """Make a folder, or take away what simulate wrote there, and nothing else."""
     try:
         os.makedirs(folder, exist_ok=True)
-        found = set(os.listdir(folder))
+        texts = set(os.listdir(folder))
     except OSError as error:
         message = f"--out {folder}: {error.strerror}"
         raise UsageError(message) from error
-    if not found:
+    if not texts:
         return
-    others = found - _written_before(folder) - {MANIFEST}
-    if others or MANIFEST not in found:
-        names = sorted(others or found)
+    others = texts - _written_before(folder) - {MANIFEST}
+    if others or MANIFEST not in texts:
+        names = sorted(others or texts)
         message = (
             f"--out {folder}: has files that simulate did not write, such as "
             f"{names[0]}; name a folder that is new or empty"
         )
         raise UsageError(message)
-    for name in found - {MANIFEST}:
+    for name in texts - {MANIFEST}:
         os.unlink(os.path.join(folder, name))
 
 
@@ -240,30 +240,30 @@ def _written_before(folder: str) -> set[str]:
     """Return the names of the files that a manifest says were written with it."""
     try:
         with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
-            found = json.load(file)
+            result = json.load(file)
     except (OSError, ValueError):
         return set()
-    is_ours = isinstance(found, dict) and found.get("schema") == SCHEMA
-    if not is_ours or found.get("synthetic", {}).get("by") != BY:
+    is_ours = isinstance(result, dict) and result.get("schema") == SCHEMA
+    if not is_ours or result.get("synthetic", {}).get("by") != BY:
         return set()
-    return {*_names_of(found)}
+    return {*_names_of(result)}
 
 
-def _names_of(found: dict[str, object]) -> Iterator[str]:
-    count = found.get("nodes")
-    ill = (one.get("nodes") for one in _rows(found.get("planted")))
+def _names_of(result: dict[str, object]) -> Iterator[str]:
+    count = result.get("nodes")
+    ill = (row.get("nodes") for row in _rows(result.get("planted")))
     names = [name for nodes in ill for name in _texts(nodes)]
     yield from file_names(count if isinstance(count, int) else 0, names)
 
 
-def _rows(found: object) -> list[dict[str, object]]:
-    rows = found if isinstance(found, list) else []
-    return [one for one in rows if isinstance(one, dict)]
+def _rows(result: object) -> list[dict[str, object]]:
+    rows = result if isinstance(result, list) else []
+    return [row for row in rows if isinstance(row, dict)]
 
 
-def _texts(found: object) -> list[str]:
-    rows = found if isinstance(found, list) else []
-    return [one for one in rows if isinstance(one, str)]
+def _texts(result: object) -> list[str]:
+    rows = result if isinstance(result, list) else []
+    return [row for row in rows if isinstance(row, str)]
 
 
 def _write_lines(order: Order) -> str:
@@ -278,8 +278,8 @@ def _write_lines(order: Order) -> str:
     try:
         with _opened(temporary, is_packed=out.endswith(".gz")) as file:
             for files in _made(order):
-                for one in files:
-                    file.write(one.text.encode() + b"\n")
+                for written in files:
+                    file.write(written.text.encode() + b"\n")
         os.replace(temporary, out)
     except OSError as error:
         message = f"{out}: not written: {error.strerror}"
@@ -306,8 +306,8 @@ def _made(order: Order) -> Iterator[tuple[Written, ...]]:
     total = order.fleet.nodes
     is_shown = order.tells and sys.stderr.isatty()
     made = nodes(order.fleet, order.planting, order.form)
-    for done, one in enumerate(made, 1):
-        yield one
+    for done, writtens in enumerate(made, 1):
+        yield writtens
         if is_shown and (done % _MANY == 0 or done == total):
             end = "\n" if done == total else ""
             sys.stderr.write(f"\r{done:,} of {total:,} nodes{end}")

@@ -71,8 +71,8 @@ def write_kit(order: KitOrder) -> int:
     except KitError as error:
         raise UsageError(str(error)) from error
     except (LookupError, TypeError) as error:
-        told = ", ".join(order.spoils)
-        message = f"--spoil {told}: such a kit cannot have it: {error}"
+        result = ", ".join(order.spoils)
+        message = f"--spoil {result}: such a kit cannot have it: {error}"
         raise UsageError(message) from error
     written = texts(files)
     _empty(order.out)
@@ -99,19 +99,19 @@ def _empty(folder: str) -> None:
     """Make a folder, or take away what simulate wrote there, and nothing else."""
     try:
         os.makedirs(folder, exist_ok=True)
-        found = sorted(_files(folder))
+        result = sorted(_files(folder))
     except OSError as error:
         message = f"--out {folder}: {error.strerror}"
         raise UsageError(message) from error
     ours = _written_before(folder)
-    others = [path for path in found if path not in ours]
+    others = [path for path in result if path not in ours]
     if others:
         message = (
             f"--out {folder}: has files that simulate did not write, such as "
             f"{others[0]}; name a folder that is new or empty"
         )
         raise UsageError(message)
-    for path in found:
+    for path in result:
         os.unlink(os.path.join(folder, path))
 
 
@@ -128,16 +128,16 @@ def _written_before(folder: str) -> set[str]:
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, encoding="utf-8") as file:
-            found = json.loads(file.read(_MOST_MANIFEST))
+            result = json.loads(file.read(_MOST_MANIFEST))
     except (OSError, ValueError, RecursionError):
         return set()
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+    if not isinstance(result, dict) or result.get("schema") != SCHEMA:
         return set()
-    made_up = found.get("synthetic")
+    made_up = result.get("synthetic")
     is_ours = isinstance(made_up, dict) and made_up.get("by") == BY
-    listed = found.get("kit")
+    listed = result.get("kit")
     paths = listed if is_ours and isinstance(listed, list) else []
-    names = {os.path.normpath(one) for one in paths if isinstance(one, str)}
+    names = {os.path.normpath(path) for path in paths if isinstance(path, str)}
     return {MANIFEST, *names} if paths else set()
 
 
@@ -174,7 +174,7 @@ class ResultTeller:
             return line.replace(RESULT_SCHEMA, f"{_FAMILY}/{version}", 1)
         verdict, _, counts = judged.verdict.partition(" ")
         findings = tuple(_failed(judged.findings))
-        told = result._replace(
+        node_result = result._replace(
             verdict=verdict,
             reason="",
             counts=json.loads(counts),
@@ -182,29 +182,36 @@ class ResultTeller:
             missing=tuple(_missing(judged.findings)),
             facts=told_facts(node),
         )
-        return result_line(told).rstrip()
+        return result_line(node_result).rstrip()
 
     def _word(self, findings: Sequence[Finding]) -> str:
         """Return the verdict with the counts of clauses, which stay where it stays."""
-        counts = Counter(one.outcome for one in by_clause(findings))
+        counts = Counter(
+            clause_outcome.outcome for clause_outcome in by_clause(findings)
+        )
         rows = {name: counts[name] for name in COUNTED}
         return f"{self._verdict(findings)} {json.dumps(rows)}"
 
 
 def _failed(findings: Iterable[Finding]) -> Iterable[ResultFinding]:
-    for one in findings:
-        if one.outcome in {"fail", "error"}:
+    for finding in findings:
+        if finding.outcome in {"fail", "error"}:
             yield ResultFinding(
-                one.clause, one.rule, one.level, one.subject, one.message, one.action
+                finding.clause,
+                finding.rule,
+                finding.level,
+                finding.subject,
+                finding.message,
+                finding.action,
             )
 
 
 def _missing(findings: Iterable[Finding]) -> list[str]:
     """Return what musts lack that could not be judged; the most wanted first."""
-    found = Counter(
+    result = Counter(
         leaf
-        for one in findings
-        if one.outcome == "unknown" and one.clause_level == "must"
-        for leaf in one.missing
+        for finding in findings
+        if finding.outcome == "unknown" and finding.clause_level == "must"
+        for leaf in finding.missing
     )
-    return [leaf for leaf, _ in found.most_common()]
+    return [leaf for leaf, _ in result.most_common()]

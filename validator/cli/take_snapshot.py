@@ -82,18 +82,18 @@ def snapshot_of(
     }
     if line.has("imds"):
         arguments["instance"] = (SERVICE,)
-    found = snapshot(
+    result = snapshot(
         root=folder,
         budget_seconds=seconds,
         probes=(*PROBES, OF_A_JOB) if paths else PROBES,
         arguments=arguments,
     )
-    found = without_credentials(found)
+    result = without_credentials(result)
     if not keep:
-        found = without_specimens(found, _salt(line))
+        result = without_specimens(result, _salt(line))
     if launch.engine != "none" or launch.node:
-        found["launch"] = launch.content()
-    return found
+        result["launch"] = launch.content()
+    return result
 
 
 def _record(line: CommandLine, root: str, *, keep: bool) -> tuple[str, ...]:

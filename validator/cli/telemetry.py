@@ -33,22 +33,22 @@ def telemetry(line: CommandLine) -> int:
     line = with_settings(line)
     request = request_of(line, use)
     context_facts(request.judging.context)  # refuses unknown names before any work
-    found = run(request)
-    _demand_logs(found, logs)
-    summary = summarize(found.plans)
-    told = ReportContext(
-        found,
+    result = run(request)
+    _demand_logs(result, logs)
+    summary = summarize(result.plans)
+    report_context = ReportContext(
+        result,
         summary,
-        exit_of(found, summary, fail_on),
+        exit_of(result, summary, fail_on),
         full=line.has("full"),
         fail_on=fail_on,
     )
     forms = {
-        "text": lambda style: report(told, style),
-        "json": lambda _: telemetry_json(told),
+        "text": lambda style: report(report_context, style),
+        "json": lambda _: telemetry_json(report_context),
     }
     write_forms(line, outputs, forms)
-    return told.ending.code
+    return report_context.ending.code
 
 
 def _demand_files(logs: tuple[str, ...]) -> None:
@@ -59,11 +59,15 @@ def _demand_files(logs: tuple[str, ...]) -> None:
             raise UsageError(message)
 
 
-def _demand_logs(found: Run, logs: tuple[str, ...]) -> None:
+def _demand_logs(result: Run, logs: tuple[str, ...]) -> None:
     """Raise UsageError for a file that can be read and is no log of a run."""
-    known = {log.file for one in telemetry_of(found) for log in one.logs}
-    named = {os.path.normpath(one) for one in logs if one != "-"}
-    for file in found.files:
+    known = {
+        log.file
+        for measured_telemetry in telemetry_of(result)
+        for log in measured_telemetry.logs
+    }
+    named = {os.path.normpath(log) for log in logs if log != "-"}
+    for file in result.files:
         if file.state == "judged" and file.path in named and file.path not in known:
             message = (
                 f"{file.path}: {file.format}, no log of a run; a file of its job is "

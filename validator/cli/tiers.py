@@ -71,35 +71,46 @@ def measure(
         allowed: the seconds of the budget, to be told.
 
     """
-    for one in MEASUREMENTS:
-        if one.tier > tier or not _applies(one, content, tier, launch):
+    for measurement in MEASUREMENTS:
+        if measurement.tier > tier or not _applies(measurement, content, tier, launch):
             continue
-        reason = _missing_ranks(launch) if one.is_joint else ""
+        reason = _missing_ranks(launch) if measurement.is_joint else ""
         if reason:
-            _put_down(content, one, None, reason)
+            _put_down(content, measurement, None, reason)
             continue
-        _tell(one)
-        ended = run(one, until, allowed)
-        is_told_elsewhere = one.is_joint and ended.found is None and ended.code == 0
+        _tell(measurement)
+        ended = run(measurement, until, allowed)
+        is_told_elsewhere = (
+            measurement.is_joint and ended.found is None and ended.code == 0
+        )
         if not is_told_elsewhere:  # rank 0 tells what all ranks measured
             _put_down(
-                content, one, ended.found, ended.problem or _hidden(content, ended)
+                content,
+                measurement,
+                ended.found,
+                ended.problem or _hidden(content, ended),
             )
 
 
 def join(until: float, allowed: float) -> Ended:
     """Take part in what all ranks measure, as one that does not look at the node."""
-    return run(next(one for one in MEASUREMENTS if one.is_joint), until, allowed)
+    return run(
+        next(measurement for measurement in MEASUREMENTS if measurement.is_joint),
+        until,
+        allowed,
+    )
 
 
-def _applies(one: Measurement, content: Content, tier: int, launch: Launch) -> bool:
+def _applies(
+    measurement: Measurement, content: Content, tier: int, launch: Launch
+) -> bool:
     """Return whether it can say anything of this node."""
     gpus = content.get("gpus")
     is_alone = isinstance(gpus, list) and len(gpus) == 1
-    if one.kind != "collective_runs" or one.is_joint:
+    if measurement.kind != "collective_runs" or measurement.is_joint:
         return True
     # What all ranks measure is of the GPUs of a node, too, where they are all on one.
-    return not is_alone and not (tier > one.tier and launch.nodes == 1)
+    return not is_alone and not (tier > measurement.tier and launch.nodes == 1)
 
 
 def _missing_ranks(launch: Launch) -> str:
@@ -113,7 +124,7 @@ def _missing_ranks(launch: Launch) -> str:
     return ""
 
 
-def run(one: Measurement, until: float, allowed: float) -> Ended:
+def run(measurement: Measurement, until: float, allowed: float) -> Ended:
     """Make one measurement; returns when it is over, or killed."""
     left = until - time.monotonic()
     if left < _LEAST_SECONDS:
@@ -121,35 +132,37 @@ def run(one: Measurement, until: float, allowed: float) -> Ended:
         return Ended(None, problem, None)
     with tempfile.TemporaryDirectory(prefix="speccheck-") as folder:
         out = os.path.join(folder, "measured.json")
-        with tempfile.TemporaryFile() as said:
-            code = _run(_command(one, left, out), _environ(one), said, left)
-            said.seek(0)
-            lines = said.read().decode(errors="replace").splitlines()
+        with tempfile.TemporaryFile() as outcome:
+            code = _run(
+                _command(measurement, left, out), _environ(measurement), outcome, left
+            )
+            outcome.seek(0)
+            lines = outcome.read().decode(errors="replace").splitlines()
         if os.environ.get(_TRACEBACK_VARIABLE):
             sys.stderr.writelines(f"{line}\n" for line in lines)
-        found = _kept(out)
-    return Ended(found, _problem(code, lines, found, allowed), code)
+        result = _kept(out)
+    return Ended(result, _problem(code, lines, result, allowed), code)
 
 
-def _command(one: Measurement, left: float, out: str) -> tuple[str, ...]:
+def _command(measurement: Measurement, left: float, out: str) -> tuple[str, ...]:
     seconds = f"{max(1.0, left * _SHARE):.1f}"
     options = ["--budget", seconds, "--out", out]
-    if one.kind == "collective_runs":
+    if measurement.kind == "collective_runs":
         # All ranks must come before it is over; those that probe come late.
         options += ["--deadline", seconds]
     options += ["--isolated", "--output", f"json={os.devnull}"]
     program = (sys.executable, "-P", "-m", "speccheck", "bench")
-    return (*program, *one.bench, *options)
+    return (*program, *measurement.bench, *options)
 
 
-def _environ(one: Measurement) -> dict[str, str]:
-    left_out = () if one.is_joint else _OF_A_RANK
+def _environ(measurement: Measurement) -> dict[str, str]:
+    left_out = () if measurement.is_joint else _OF_A_RANK
     environ = {name: text for name, text in os.environ.items() if name not in left_out}
     return {**environ, PARENT: str(os.getpid())}
 
 
 def _run(
-    command: Sequence[str], environ: Mapping[str, str], said: IO[bytes], left: float
+    command: Sequence[str], environ: Mapping[str, str], result: IO[bytes], left: float
 ) -> int | None:
     """Run a command in a session of its own; None where it was killed for its time."""
     process = subprocess.Popen(  # noqa: S603 - our own program
@@ -157,7 +170,7 @@ def _run(
         env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=said,
+        stderr=result,
         start_new_session=True,
     )
     try:
@@ -175,38 +188,38 @@ def _run(
 def _kept(path: str) -> Mapping[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+            result = json.load(file)
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def _problem(
     code: int | None,
     lines: Sequence[str],
-    found: Mapping[str, Any] | None,
+    result: Mapping[str, Any] | None,
     allowed: float,
 ) -> str:
     """Why not all was measured; empty where it was."""
     if code is None:
         return f"killed when the budget of {allowed:g} s was used up"
-    said = [
-        one.removeprefix(_SAID)
-        for one in lines
-        if one.startswith(_SAID) and not one.startswith(_WARNED)
+    texts = [
+        line.removeprefix(_SAID)
+        for line in lines
+        if line.startswith(_SAID) and not line.startswith(_WARNED)
     ]
-    told = said[0] if said else ""
+    text = texts[0] if texts else ""
     for advice in _OF_BENCH:
-        told = told.replace(advice, "")
-    told = told[:_MOST_SAID]
+        text = text.replace(advice, "")
+    text = text[:_MOST_SAID]
     if code < 0:
         return f"ended by signal {-code}"
     if code not in _JUDGED:
-        return told or f"ended with exit code {code}"
-    if found is None and code:
-        return told or "nothing was measured"
-    is_cut = code == _JUDGED[-1] or told.startswith(_STOPPED)
-    return told if is_cut else ""
+        return text or f"ended with exit code {code}"
+    if result is None and code:
+        return text or "nothing was measured"
+    is_cut = code == _JUDGED[-1] or text.startswith(_STOPPED)
+    return text if is_cut else ""
 
 
 def _hidden(content: Content, ended: Ended) -> str:
@@ -214,7 +227,7 @@ def _hidden(content: Content, ended: Ended) -> str:
     gpus = content.get("gpus")
     if ended.found is None or not isinstance(gpus, list):
         return ""
-    seen = max((len(one) for one in _gpus_of(ended.found)), default=len(gpus))
+    seen = max((len(gpu) for gpu in _gpus_of(ended.found)), default=len(gpus))
     if seen >= len(gpus):
         return ""
     return (
@@ -223,50 +236,60 @@ def _hidden(content: Content, ended: Ended) -> str:
     )
 
 
-def _gpus_of(found: Mapping[str, Any]) -> Iterator[Sequence[object]]:
+def _gpus_of(result: Mapping[str, Any]) -> Iterator[Sequence[object]]:
     """Return the GPUs that measurements are of, kind by kind."""
-    for one in found.get("copy_tests", ()):
-        yield [*{*one["from_gpu"], *one["to_gpu"]} - {None}]
-    products = found.get("matrix_products", ())
+    for item in result.get("copy_tests", ()):
+        yield [*{*item["from_gpu"], *item["to_gpu"]} - {None}]
+    products = result.get("matrix_products", ())
     if products:
-        yield [*{one["gpu_index"] for one in products}]
-    for one in found.get("collective_runs", ()):
-        if one.get("nodes", 1) == 1:
-            yield range(one["ranks"])
+        yield [*{product["gpu_index"] for product in products}]
+    for item in result.get("collective_runs", ()):
+        if item.get("nodes", 1) == 1:
+            yield range(item["ranks"])
 
 
 def _put_down(
     content: Content,
-    one: Measurement,
-    found: Mapping[str, Any] | None,
+    measurement: Measurement,
+    result: Mapping[str, Any] | None,
     problem: str,
 ) -> None:
     """Add what was measured to the snapshot, and what is missing of it."""
-    source = f"speccheck bench {' '.join(one.bench)}"
+    source = f"speccheck bench {' '.join(measurement.bench)}"
     parts = [
         part
-        for part in (found or {}).get(one.kind, ())
+        for part in (result or {}).get(measurement.kind, ())
         if part.get("backend") != _HOSTS_ALONE  # it says nothing of GPUs
     ]
-    known = content.get(one.kind)
+    known = content.get(measurement.kind)
     if parts or isinstance(known, list):
-        content[one.kind] = [*(known if isinstance(known, list) else ()), *parts]
+        content[measurement.kind] = [
+            *(known if isinstance(known, list) else ()),
+            *parts,
+        ]
     elif problem and known is None:
-        content[one.kind] = {"status": "failed", "source": source, "message": problem}
+        content[measurement.kind] = {
+            "status": "failed",
+            "source": source,
+            "message": problem,
+        }
     if not problem:
         return
-    content.setdefault("cut_short", {}).setdefault(one.kind, f"{source}: {problem}")
-    if isinstance(content[one.kind], list):
-        partly = {*content.get("partly_listed", ()), one.kind}
+    content.setdefault("cut_short", {}).setdefault(
+        measurement.kind, f"{source}: {problem}"
+    )
+    if isinstance(content[measurement.kind], list):
+        partly = {*content.get("partly_listed", ()), measurement.kind}
         content["partly_listed"] = sorted(partly)
 
 
-def _tell(one: Measurement) -> None:
+def _tell(measurement: Measurement) -> None:
     """Say on a terminal what takes the time."""
     if sys.stderr.isatty():
-        cost = COSTS[one.kind]
+        cost = COSTS[measurement.kind]
         sys.stderr.write(
-            f"speccheck: tier {one.tier}: bench {' '.join(one.bench)}, about "
+            f"speccheck: tier {measurement.tier}: bench "
+            f"{' '.join(measurement.bench)}, about "
             f"{cost.seconds:g} s\n"
         )
         sys.stderr.flush()

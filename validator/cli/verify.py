@@ -44,18 +44,21 @@ def verify(line: CommandLine) -> int:
         raise UsageError(message)
     keys = [read_public_key(name) for name in names]
     statement = verified(_content(path), keys, name=path)
-    found = read_certificate(statement.predicate, path)
-    signature = Step("signature", "pass", f"of key {found.verifier.key_id[:16]}")
-    if found.verifier.key_id not in {one.key_id for one in keys}:
-        told = "the certificate names another key than the one that signed it"
-        signature = Step("signature", "fail", told)
+    certificate = read_certificate(statement.predicate, path)
+    signature = Step("signature", "pass", f"of key {certificate.verifier.key_id[:16]}")
+    if certificate.verifier.key_id not in {key.key_id for key in keys}:
+        result = "the certificate names another key than the one that signed it"
+        signature = Step("signature", "fail", result)
     folder = line.text("evidence")
     kit = None if folder is None else os.path.normpath(folder)
     now = _now(line)
     is_taken = line.has("synthetic")
-    taken = [signature, *steps(statement, found, now, kit, takes_synthetic=is_taken)]
+    taken = [
+        signature,
+        *steps(statement, certificate, now, kit, takes_synthetic=is_taken),
+    ]
     if line.has("live") or line.has("node"):
-        taken.append(live_step(found, _machine(line)))
+        taken.append(live_step(certificate, _machine(line)))
     style = style_of(line, to_file=False)
     text = "".join(_told(statement.predicate, taken, style, line))
     write_all([*_page(line, statement.predicate, taken, now), ((text,), None)])
@@ -72,14 +75,14 @@ def _machine(line: CommandLine) -> dict[str, Any]:
 
         return snapshot_of(line, _SECONDS)
     try:
-        found = json.loads(_content(path))
+        result = json.loads(_content(path))
     except (ValueError, RecursionError) as error:
         message = f"--node {path}: is no snapshot: {error}"
         raise UsageError(message) from error
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         message = f"--node {path}: is no snapshot; take one with speccheck probe"
         raise UsageError(message)
-    return found
+    return result
 
 
 def _content(path: str) -> bytes:
@@ -96,15 +99,15 @@ def _content(path: str) -> bytes:
 
 
 def _now(line: CommandLine) -> datetime:
-    told = line.text("now")
-    if told is None:
+    text = line.text("now")
+    if text is None:
         return utc_now()
     try:
-        found = datetime.fromisoformat(told)
+        result = datetime.fromisoformat(text)
     except ValueError as error:
-        message = f"--now {told}: must be a day such as 2027-01-31"
+        message = f"--now {text}: must be a day such as 2027-01-31"
         raise UsageError(message) from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return result if result.tzinfo else result.replace(tzinfo=UTC)
 
 
 def _told(
@@ -113,22 +116,22 @@ def _told(
     if not line.has("quiet"):
         yield from certificate_text(predicate, style)
         yield "\n"
-    wide = max(len(one.name) for one in taken)
-    for one in taken:
-        if line.has("quiet") and one.outcome in {"pass", "not asked"}:
+    wide = max(len(step.name) for step in taken)
+    for step in taken:
+        if line.has("quiet") and step.outcome in {"pass", "not asked"}:
             continue
-        mark = style.paint(f"{_MARKS[one.outcome]:5}", _COLOURS[one.outcome])
+        mark = style.paint(f"{_MARKS[step.outcome]:5}", _COLOURS[step.outcome])
         indent = " " * (wide + 9)
-        text = wrap(printable(one.message), style.width, indent).lstrip()
-        yield f"{mark}  {one.name:{wide}}  {text}\n"
+        text = wrap(printable(step.message), style.width, indent).lstrip()
+        yield f"{mark}  {step.name:{wide}}  {text}\n"
     yield f"\n{_verdict(taken, style)}\n"
 
 
 def _verdict(taken: Sequence[Step], style: Style) -> str:
-    outcomes = {one.outcome for one in taken}
+    outcomes = {step.outcome for step in taken}
     if "fail" in outcomes:
         return f"{style.paint('rejected', 'error')}  exit {_OTHERWISE}"
-    left = [one.name for one in taken if one.outcome == "unknown"]
+    left = [step.name for step in taken if step.outcome == "unknown"]
     if left:
         word = style.paint("open", "unknown")
         return f"{word}  not verified: {', '.join(left)}  exit {_OPEN}"
@@ -139,7 +142,7 @@ def _verdict(taken: Sequence[Step], style: Style) -> str:
 
 
 def _code(taken: Sequence[Step]) -> int:
-    outcomes = {one.outcome for one in taken}
+    outcomes = {step.outcome for step in taken}
     if "fail" in outcomes:
         return _OTHERWISE
     return _OPEN if "unknown" in outcomes else 0
@@ -157,10 +160,10 @@ def _page(
 
     verified_by = {
         "steps": [
-            one._replace(
-                outcome="unknown" if one.outcome == "not asked" else one.outcome
+            step._replace(
+                outcome="unknown" if step.outcome == "not asked" else step.outcome
             )._asdict()
-            for one in taken
+            for step in taken
         ],
         "at": f"{now:%Y-%m-%dT%H:%M:%SZ}",
     }

@@ -64,18 +64,21 @@ def _judged(judge: Callable[[], int]) -> tuple[int, Seen]:
     child = os.fork()
     if child == 0:
         os.close(reading)
-        with os.fdopen(writing, "wb") as told:
-            _end_child(judge, told)
+        with os.fdopen(writing, "wb") as result:
+            _end_child(judge, result)
     os.close(writing)
-    with os.fdopen(reading, "rb") as told:
-        text = told.read()
+    with os.fdopen(reading, "rb") as result:
+        text = result.read()
     _, status = os.waitpid(child, 0)
     read: dict[str, list[int] | None] = json.loads(text) if text else {}
-    seen = {path: None if one is None else tuple(one) for path, one in read.items()}
+    seen = {
+        path: None if numbers is None else tuple(numbers)
+        for path, numbers in read.items()
+    }
     return os.waitstatus_to_exitcode(status), seen
 
 
-def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
+def _end_child(judge: Callable[[], int], result: BinaryIO) -> None:
     """Judge, tell what was read, and end the process whatever happened."""
     seen: Seen = {}
     code = 1
@@ -95,11 +98,11 @@ def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
         sys.addaudithook(note)
         code = judge()
         sys.stdout.flush()
-        for folder in {os.path.dirname(os.path.abspath(one)) for one in seen}:
+        for folder in {os.path.dirname(os.path.abspath(text)) for text in seen}:
             for name in (OWN_NAME, SHARED_NAME):  # settings that may come to be
                 seen.setdefault(path := os.path.join(folder, name), _state(path))
-        told.write(json.dumps(seen).encode())
-        told.flush()
+        result.write(json.dumps(seen).encode())
+        result.flush()
     finally:
         os._exit(code)
 
@@ -123,7 +126,7 @@ def _looked_at(paths: Iterable[str]) -> Seen:
 
 def _state(path: str) -> State:
     try:
-        found = os.stat(path)
+        result = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return result.st_mtime_ns, result.st_size, result.st_ino

@@ -79,8 +79,8 @@ class Differences(Record):
 
 def differences(fleet: Fleet, leaves: Sequence[Compared]) -> Differences:
     """Compare some leaves over all nodes of a fleet."""
-    told = [(one, fleet.shared.get(one.leaf)) for one in leaves]
-    return differing(fleet, told)
+    comparisons = [(leaf, fleet.shared.get(leaf.leaf)) for leaf in leaves]
+    return differing(fleet, comparisons)
 
 
 def differing(
@@ -98,26 +98,26 @@ def differing(
                 untold.setdefault((hosts, reason), []).append(compared)
         if shared is None or not shared.groups:
             continue
-        found = _near(shared, compared.share) if compared.share else shared
+        result = _near(shared, compared.share) if compared.share else shared
         if compared.is_of_parts:
-            whole = _without_mixed(found)
-            is_partial = is_partial or whole is not found
-            found = whole
-        usual = found.usual
-        if len(found.groups) <= 1:
-            alike.extend((compared, one.value) for one in found.groups)
+            whole = _without_mixed(result)
+            is_partial = is_partial or whole is not result
+            result = whole
+        usual = result.usual
+        if len(result.groups) <= 1:
+            alike.extend((compared, group.value) for group in result.groups)
         elif usual is None:
-            parts = tuple(one.hosts for one in found.groups)
-            divided.setdefault(parts, []).append((compared, found))
+            parts = tuple(group.hosts for group in result.groups)
+            divided.setdefault(parts, []).append((compared, result))
         else:
-            for value, hosts in _kinds(found.groups[1:]):
+            for value, hosts in _kinds(result.groups[1:]):
                 odd.setdefault(hosts, []).append(Odd(compared, value, usual))
     return Differences(
-        tuple(OddNodes(hosts, tuple(found)) for hosts, found in odd.items()),
-        tuple(_division(parts, found) for parts, found in divided.items()),
+        tuple(OddNodes(hosts, tuple(odds)) for hosts, odds in odd.items()),
+        tuple(_division(parts, comparisons) for parts, comparisons in divided.items()),
         tuple(
-            Untold(hosts, reason, tuple(found))
-            for (hosts, reason), found in untold.items()
+            Untold(hosts, reason, tuple(compareds))
+            for (hosts, reason), compareds in untold.items()
         ),
         tuple(alike),
         is_partial,
@@ -128,19 +128,19 @@ def _kinds(groups: Sequence[Group]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The odd values, the many that few nodes have as one."""
     whole = groups if len(groups) <= MOST_KINDS else groups[: MOST_KINDS - 1]
     yield from whole
-    rest = [host for one in groups[len(whole) :] for host in one.hosts]
+    rest = [host for group in groups[len(whole) :] for host in group.hosts]
     if rest:
         yield _OTHERS, tuple(sorted(rest))
 
 
 def _division(
-    parts: tuple[tuple[str, ...], ...], found: Sequence[tuple[Compared, Shared]]
+    parts: tuple[tuple[str, ...], ...], comparisons: Sequence[tuple[Compared, Shared]]
 ) -> Division:
     return Division(
         parts,
         tuple(
-            (compared, tuple(one.value for one in shared.groups))
-            for compared, shared in found
+            (compared, tuple(group.value for group in shared.groups))
+            for compared, shared in comparisons
         ),
     )
 
@@ -157,43 +157,43 @@ def _untold(
         # Nobody tells it: that is said once, and not of each node.
         yield (), shared.unseen[0].value if shared.unseen else _UNTOLD
         return
-    yield from ((one.hosts, one.value) for one in shared.unseen)
-    if sum(len(one.hosts) for one in known) < len(fleet.nodes):
-        seen = {host for one in known for host in one.hosts}
-        rest = sorted({one.name for one in fleet.nodes} - seen)
+    yield from ((group.hosts, group.value) for group in shared.unseen)
+    if sum(len(group.hosts) for group in known) < len(fleet.nodes):
+        seen = {host for group in known for host in group.hosts}
+        rest = sorted({node.name for node in fleet.nodes} - seen)
         if rest:
             yield tuple(rest), _UNTOLD
 
 
 def _without_mixed(shared: Shared) -> Shared:
-    groups = tuple(one for one in shared.groups if _MIXED not in one.value)
+    groups = tuple(group for group in shared.groups if _MIXED not in group.value)
     is_whole = len(groups) == len(shared.groups)
     return shared if is_whole else shared._replace(groups=groups)
 
 
 def _near(shared: Shared, share: float) -> Shared:
     """The same, numbers near the median of all nodes being one value."""
-    numbers = {one.value: _number(one.value) for one in shared.groups}
+    numbers = {group.value: _number(group.value) for group in shared.groups}
     known = [
         number
-        for one in shared.groups
-        if (number := numbers[one.value]) is not None
-        for _ in one.hosts
+        for group in shared.groups
+        if (number := numbers[group.value]) is not None
+        for _ in group.hosts
     ]
     if not known:
         return shared
     middle = median(known)
     near: list[Group] = []
     far: list[Group] = []
-    for one in shared.groups:
-        number = numbers[one.value]
+    for group in shared.groups:
+        number = numbers[group.value]
         is_near = number is not None and abs(number - middle) <= share * abs(middle)
-        (near if is_near else far).append(one)
+        (near if is_near else far).append(group)
     if not near:
         return shared
-    hosts = tuple(sorted(host for one in near for host in one.hosts))
+    hosts = tuple(sorted(host for group in near for host in group.hosts))
     groups = [Group(near[0].value, hosts), *far]
-    groups.sort(key=lambda one: (-len(one.hosts), one.value))
+    groups.sort(key=lambda group: (-len(group.hosts), group.value))
     return shared._replace(groups=tuple(groups))
 
 
@@ -212,18 +212,18 @@ def by_key(shared: Shared | None) -> Iterator[tuple[str, Shared]]:
     """
     if shared is None:
         return
-    told: dict[str, dict[str, list[str]]] = {}
+    result: dict[str, dict[str, list[str]]] = {}
     nodes = 0
     for group in shared.groups:
         nodes += len(group.hosts)
         for part in group.value.split(", "):
             name, _, value = part.rpartition(" ")
-            hosts = told.setdefault(name, {}).setdefault(value, [])
+            hosts = result.setdefault(name, {}).setdefault(value, [])
             hosts.extend(group.hosts)
-    for name, values in told.items():
+    for name, values in result.items():
         if name and 2 * sum(map(len, values.values())) >= nodes:
             groups = (Group(value, tuple(hosts)) for value, hosts in values.items())
-            ordered = sorted(groups, key=lambda one: (-len(one.hosts), one.value))
+            ordered = sorted(groups, key=lambda group: (-len(group.hosts), group.value))
             yield name, Shared(shared.leaf, tuple(ordered))
 
 
@@ -232,5 +232,5 @@ _BARE = "none"
 
 def are_places_fixed(fleet: Fleet) -> bool:
     """Whether slots decide; a hypervisor deals places out as it likes."""
-    found = fleet.shared.get("host.virtualisation")
-    return found is not None and {one.value for one in found.groups} == {_BARE}
+    shared = fleet.shared.get("host.virtualisation")
+    return shared is not None and {group.value for group in shared.groups} == {_BARE}

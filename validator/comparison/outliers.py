@@ -75,14 +75,14 @@ class Outliers(Record):
     def without(self, leaf: str, hosts: Container[str]) -> "Outliers":
         """The same, but for one reading of nodes of which it says nothing."""
         left = {
-            host: found if host not in hosts else _but(found, leaf)
-            for host, found in self.by_host.items()
+            host: fars if host not in hosts else _but(fars, leaf)
+            for host, fars in self.by_host.items()
         }
         return self._replace(by_host={host: far for host, far in left.items() if far})
 
 
-def _but(found: Iterable[Far], leaf: str) -> tuple[Far, ...]:
-    return tuple(one for one in found if one.reading.leaf != leaf)
+def _but(fars: Iterable[Far], leaf: str) -> tuple[Far, ...]:
+    return tuple(far for far in fars if far.reading.leaf != leaf)
 
 
 def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outliers:
@@ -112,10 +112,10 @@ def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outlier
         for node, far in _far(samples, reading, noise):
             by_host.setdefault(fleet.nodes[node].name, []).append(far)
     ordered = {
-        host: tuple(sorted(found, key=lambda one: -one.times))
-        for host, found in by_host.items()
+        host: tuple(sorted(fars, key=lambda far: -far.times))
+        for host, fars in by_host.items()
     }
-    worst = sorted(ordered.items(), key=lambda one: (-one[1][0].times, one[0]))
+    worst = sorted(ordered.items(), key=lambda item: (-item[1][0].times, item[0]))
     untold = tuple(sorted(set[str]().union(*unseen.values())))
     return Outliers(dict(worst), tuple(looked_at), most, untold)
 
@@ -144,7 +144,7 @@ def _usual_of_parts(samples: Samples) -> dict[int, float]:
     values: dict[int, list[float]] = {}
     for part, value in zip(samples.parts, samples.values, strict=True):
         values.setdefault(part, []).append(value)
-    return {part: median(found) for part, found in values.items()}
+    return {part: median(value) for part, value in values.items()}
 
 
 _GIGA, _TERA = 1e9, 1e12
@@ -172,10 +172,10 @@ def rates_of(fleet: Fleet, share: float) -> Iterator[Reading]:
         kind, _, words = leaf.partition(".")
         if kind in RATES:
             label, unit, per, part = _KINDS[kind]
-            told = " ".join([label, *map(_told, filter(_is_told, words.split(".")))])
+            text = " ".join([label, *map(_told, filter(_is_told, words.split(".")))])
             yield Reading(
                 leaf,
-                told,
+                text,
                 unit,
                 per,
                 share=share,

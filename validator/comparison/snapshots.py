@@ -73,8 +73,8 @@ def leaf_of(content: Content, kind: str, part: Content, leaf: str) -> object:
     """A leaf of a part; `NoValue` where it has none."""
     if leaf not in part:
         return missing(content, kind)
-    found = part[leaf]
-    return no_value(found) if isinstance(found, dict) else found
+    result = part[leaf]
+    return no_value(result) if isinstance(result, dict) else result
 
 
 def missing(content: Content, kind: str) -> NoValue:
@@ -84,12 +84,12 @@ def missing(content: Content, kind: str) -> NoValue:
     return NoValue(str(reason) if reason else NOT_IN_SNAPSHOT)
 
 
-def no_value(found: Content) -> NoValue:
+def no_value(result: Content) -> NoValue:
     """Why there is no value, as the snapshot says it."""
-    status = str(found.get("status"))
+    status = str(result.get("status"))
     if status in _DEFINITE:
         return NoValue(_DEFINITE[status], is_known=True)
-    message = found.get("message")
+    message = result.get("message")
     return NoValue(status.replace("_", " ") + (f": {message}" if message else ""))
 
 
@@ -112,13 +112,13 @@ def machine_of(a: Side, b: Side, *, is_told: bool = False) -> Machine:
     has_one_salt = bool(_digests(a.content) & _digests(b.content))
     if is_told:
         return Machine("one", "as --one-machine says", has_one_salt)
-    found = (
+    texts = (
         _by_gpus(a, b, has_one_salt=has_one_salt)
         or _by_name(a, b, has_one_salt=has_one_salt)
         or _by_launch(a, b)
         or ("not_known", _unknown(a, b))
     )
-    return Machine(*found, has_one_salt)
+    return Machine(*texts, has_one_salt)
 
 
 def _by_gpus(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | None:
@@ -149,13 +149,13 @@ def _by_launch(a: Side, b: Side) -> tuple[Answer, str] | None:
     return "two", "the engine has different names for them"
 
 
-def is_comparable(one: str, other: str, *, has_one_salt: bool) -> bool:
+def is_comparable(text: str, other: str, *, has_one_salt: bool) -> bool:
     """Whether it follows from two specimens being unequal that they are two."""
-    if is_digest(one) and is_digest(other):
+    if is_digest(text) and is_digest(other):
         return has_one_salt
-    if is_digest(one) or is_digest(other):
+    if is_digest(text) or is_digest(other):
         # What is not set never becomes a digest.
-        return bool(_UNSET.fullmatch(one) or _UNSET.fullmatch(other))
+        return bool(_UNSET.fullmatch(text) or _UNSET.fullmatch(other))
     return True
 
 
@@ -181,12 +181,16 @@ def _pair(
 ) -> tuple[set[str], set[str]] | None:
     """What both have of a specimen's leaf, where the two can be compared."""
     mine, other = (
-        {one for one in _texts(side.content, kind, leaf) if not _UNSET.fullmatch(one)}
+        {
+            text
+            for text in _texts(side.content, kind, leaf)
+            if not _UNSET.fullmatch(text)
+        }
         for side in (a, b)
     )
     if not mine or not other:
         return None
-    forms = {is_digest(one) for one in (*mine, *other)}
+    forms = {is_digest(text) for text in (*mine, *other)}
     if forms == {False} or (forms == {True} and has_one_salt):
         return mine, other
     return None
@@ -202,8 +206,8 @@ def _digests(content: Content) -> set[str]:
 
 
 def _texts(content: Content, kind: str, leaf: str) -> Iterator[str]:
-    found = content.get(kind)
-    for part in found if isinstance(found, list) else [found]:
+    result = content.get(kind)
+    for part in result if isinstance(result, list) else [result]:
         value = part.get(leaf) if isinstance(part, dict) else None
         if isinstance(value, str):
             yield value
@@ -261,13 +265,23 @@ class Comparison(Record):
     @property
     def notable(self) -> tuple[Difference, ...]:
         """All but what is never the same twice, by what matters most."""
-        found = (one for one in self.differences if one.group != "varying")
-        return tuple(sorted(found, key=lambda one: GROUPS.index(one.group)))
+        result = (
+            difference
+            for difference in self.differences
+            if difference.group != "varying"
+        )
+        return tuple(
+            sorted(result, key=lambda difference: GROUPS.index(difference.group))
+        )
 
     @property
     def varying(self) -> tuple[Difference, ...]:
         """What is never the same twice."""
-        return tuple(one for one in self.differences if one.group == "varying")
+        return tuple(
+            difference
+            for difference in self.differences
+            if difference.group == "varying"
+        )
 
     @property
     def verdict(self) -> Literal["same", "differs", "nothing_compared"]:
@@ -311,8 +325,8 @@ def are_same(a: object, b: object) -> bool:
     """
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(
-            _is_unknown(one) or _is_unknown(other) or are_same(one, other)
-            for one, other in zip(a, b, strict=True)
+            _is_unknown(item) or _is_unknown(other) or are_same(item, other)
+            for item, other in zip(a, b, strict=True)
         )
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
@@ -328,12 +342,12 @@ def counted(
         return None
     since = f"counts anew: since {counter.since}"
     begins_anew = was_restarted is True and counter.since != _LIFE
-    if begins_anew or any(one > other for one, other in steps):
+    if begins_anew or any(value > other for value, other in steps):
         now = sum(other for _, other in steps)
-        before = sum(one for one, _ in steps)
+        before = sum(value for value, _ in steps)
         change: Literal["grew", "fell"] = "grew" if now > before else "fell"
         return Counted(change, now - before, None, since)
-    grown = sum(other - one for one, other in steps)
+    grown = sum(other - value for value, other in steps)
     per_hour = grown / hours if hours is not None and hours > 0 else None
     return Counted("grew", grown, per_hour, "")
 
@@ -344,7 +358,7 @@ def measured(leaf: str, title: str, pair: Pair) -> Difference:
     steps = [*_steps(pair)]
     if not steps or not (name in _NOISE or name.endswith((_RATE, "seconds"))):
         return Difference("measurements", leaf, title, "changed", *pair)
-    shares = [other / one - 1 for one, other in steps if one]
+    shares = [other / value - 1 for value, other in steps if value]
     most = max(shares, key=abs, default=0.0)
     if name in _NOISE or abs(most) <= USUAL_SHARE + _ROUNDING:
         return Difference("varying", leaf, title, "changed", *pair, by=most)
@@ -359,9 +373,9 @@ def _steps(pair: Pair) -> Iterator[tuple[float, float]]:
         if len(a) != len(b):
             return
         pairs = [*zip(a, b, strict=True)]
-    for one, other in pairs:
-        if _is_number(one) and _is_number(other):
-            yield float(one), float(other)  # type: ignore[arg-type]
+    for item, other in pairs:
+        if _is_number(item) and _is_number(other):
+            yield float(item), float(other)  # type: ignore[arg-type]
 
 
 def _is_unknown(element: object) -> bool:
@@ -369,10 +383,10 @@ def _is_unknown(element: object) -> bool:
     return element is None or isinstance(element, dict)
 
 
-def _is_number(found: object) -> bool:
+def _is_number(result: object) -> bool:
     """Whether it is one, and neither NaN nor beyond what a float holds."""
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return is_number and -_MOST < found < _MOST  # type: ignore[operator]
+    is_number = isinstance(result, int | float) and not isinstance(result, bool)
+    return is_number and -_MOST < result < _MOST  # type: ignore[operator]
 
 
 Leaves = Mapping[str, object]
@@ -428,13 +442,13 @@ def keys_of(kind: str) -> tuple[str, ...]:
 
 
 def _by_key(kind: str, listed: Sequence[Leaves]) -> dict[tuple[str, ...], Leaves]:
-    found: dict[tuple[str, ...], Leaves] = {}
+    result: dict[tuple[str, ...], Leaves] = {}
     counts: dict[tuple[str, ...], int] = {}
     for leaves in listed:
         key = tuple(_word(name, leaves.get(name)) for name in keys_of(kind))
         count = counts[key] = counts.get(key, 0) + 1
-        found[(*key, "" if count == 1 else f"#{count}")] = leaves
-    return found
+        result[(*key, "" if count == 1 else f"#{count}")] = leaves
+    return result
 
 
 def _word(name: str, value: object) -> str:
@@ -446,7 +460,7 @@ def _word(name: str, value: object) -> str:
 def _title(kind: str, key: tuple[str, ...]) -> str:
     if kind == "variables":
         return key[0]  # the name is that of the leaf
-    words = [one for one in key if one]
+    words = [text for text in key if text]
     if kind == "kernel_events":
         words = words[1:]  # the event is that of the leaf
     elif kind == "rdma_ports":
@@ -476,7 +490,7 @@ def compare(a: Side, b: Side, *, is_one_machine: bool = False) -> Comparison:
     if a.taken is not None and b.taken is not None:
         hours = (b.taken - a.taken) / _HOUR
     run = _Run(a, b, machine, hours)
-    differences = [one for kind in KINDS for one in run.of_kind(kind)]
+    differences = [difference for kind in KINDS for difference in run.of_kind(kind)]
     not_compared = (
         NotCompared(leaf, reason, parts)
         for (leaf, reason), parts in run.not_compared.items()
@@ -505,13 +519,15 @@ class _Run:
     def of_kind(self, kind: str) -> Iterator[Difference]:
         mine, other = (side.content.get(kind) for side in (self.a, self.b))
         if kind in _SINGLES:
-            found = [one if isinstance(one, dict) else None for one in (mine, other)]
-            if found[0] is None and found[1] is None:
+            result = [
+                item if isinstance(item, dict) else None for item in (mine, other)
+            ]
+            if result[0] is None and result[1] is None:
                 return
-            if found[0] is None or found[1] is None:
-                yield self._one_sided(kind, *found)
+            if result[0] is None or result[1] is None:
+                yield self._one_sided(kind, *result)
                 return
-            yield from self._of_parts(kind, "", found[0], found[1])
+            yield from self._of_parts(kind, "", result[0], result[1])
             return
         lists = _listed(mine), _listed(other)
         if lists[0] is None and lists[1] is None:
@@ -532,13 +548,13 @@ class _Run:
         b = self._told(self.b.content, kind, other)
         return Difference(group, kind, "", "not_known", a, b)
 
-    def _told(self, content: Leaves, kind: str, found: object) -> object:
-        if isinstance(found, list):
-            return len(found)
-        if found is None:
+    def _told(self, content: Leaves, kind: str, result: object) -> object:
+        if isinstance(result, list):
+            return len(result)
+        if result is None:
             return missing(content, kind)
-        if isinstance(found, dict) and kind not in _SINGLES:
-            return no_value(found)
+        if isinstance(result, dict) and kind not in _SINGLES:
+            return no_value(result)
         return "known"
 
     def _alone(
@@ -566,7 +582,7 @@ class _Run:
         self, kind: str, title: str, a: Leaves, b: Leaves
     ) -> Iterator[Difference]:
         known = KINDS[kind].__annotations__
-        names = [one for one in known if one in a or one in b]
+        names = [text for text in known if text in a or text in b]
         for name in names:
             if name in keys_of(kind):
                 continue
@@ -575,15 +591,15 @@ class _Run:
                 leaf_of(self.a.content, kind, a, name),
                 leaf_of(self.b.content, kind, b, name),
             )
-            found = self._of_leaf(leaf, title, pair)
-            if found is not None:
+            difference = self._of_leaf(leaf, title, pair)
+            if difference is not None:
                 is_called = kind in {"variables", "kernel_events"}
                 called = _called(kind, a)
-                yield found._replace(leaf=called) if is_called else found
+                yield difference._replace(leaf=called) if is_called else difference
 
     def _of_leaf(self, leaf: str, title: str, pair: Pair) -> Difference | None:
         a, b = pair
-        unknown = [isinstance(o, NoValue) and not o.is_known for o in pair]
+        unknown = [isinstance(item, NoValue) and not item.is_known for item in pair]
         if all(unknown):
             return None
         if any(unknown):
@@ -600,17 +616,17 @@ class _Run:
         counter = COUNTERS.get(leaf)
         if counter is not None and self.machine.answer == "one":
             is_new = self.was_restarted
-            found = counted(pair, counter, self.hours, was_restarted=is_new)
-            if found is not None:
+            result = counted(pair, counter, self.hours, was_restarted=is_new)
+            if result is not None:
                 return Difference(
                     group,
                     leaf,
                     title,
-                    found.change,
+                    result.change,
                     *pair,
-                    by=found.by,
-                    per_hour=found.per_hour,
-                    note=found.note,
+                    by=result.by,
+                    per_hour=result.per_hour,
+                    note=result.note,
                 )
         if counter is not None and self.machine.answer == "two":
             # What one machine has been through says nothing of another one.
@@ -634,8 +650,8 @@ class _Run:
 def _called(kind: str, leaves: Leaves) -> str:
     """How a part is called among leaves: a variable and an event by their names."""
     name = {"variables": "name", "kernel_events": "event"}.get(kind)
-    found = leaves.get(name) if name else None
-    return f"{kind}.{found}" if isinstance(found, str) else kind
+    result = leaves.get(name) if name else None
+    return f"{kind}.{result}" if isinstance(result, str) else kind
 
 
 def _group_of_part(kind: str) -> Group:
@@ -649,11 +665,11 @@ def _group_of_part(kind: str) -> Group:
     return special.get(kind, "topology")
 
 
-def _listed(found: object) -> list[Leaves] | None:
+def _listed(result: object) -> list[Leaves] | None:
     """The parts; none where it is certain that there are none."""
-    if isinstance(found, list):
-        return [one for one in found if isinstance(one, dict)]
-    if isinstance(found, dict) and no_value(found).is_known:
+    if isinstance(result, list):
+        return [item for item in result if isinstance(item, dict)]
+    if isinstance(result, dict) and no_value(result).is_known:
         return []
     return None
 
@@ -672,7 +688,7 @@ def _was_restarted(
 
 def _uptime(side: Side) -> float | None:
     host = side.content.get("host")
-    found = host.get("uptime_seconds") if isinstance(host, dict) else None
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    result = host.get("uptime_seconds") if isinstance(host, dict) else None
+    if isinstance(result, bool) or not isinstance(result, int | float):
         return None
-    return float(found) if 0 <= found < _MOST_SECONDS else None
+    return float(result) if 0 <= result < _MOST_SECONDS else None

@@ -29,9 +29,9 @@ _HOUR = 3600
 
 def named(hosts: Iterable[str]) -> str:
     """Nodes as one short list: `n[17,20-21]`, or the first ones and how many more."""
-    found = fold(hosts)
-    if len(found) <= _MOST_LETTERS:
-        return found
+    result = fold(hosts)
+    if len(result) <= _MOST_LETTERS:
+        return result
     names = sorted(dict.fromkeys(hosts), key=natural)
     shown = fold(names[:_MOST_NAMED])
     return f"{shown} and {len(names) - _MOST_NAMED:,} more"
@@ -66,22 +66,22 @@ def against(value: str, usual: str) -> str:
     mine, others = value.split(", "), usual.split(", ")
     if len(mine) == 1 and len(others) == 1:
         return f"{short(value)} instead of {short(usual)}"
-    more = [one for one in mine if one not in others]
-    fewer = [one for one in others if one not in mine]
+    more = [text for text in mine if text not in others]
+    fewer = [other for other in others if other not in mine]
     if not more and not fewer:
         pairs = enumerate(zip(mine, others, strict=False), 1)
-        for number, (one, other) in pairs:
-            if one != other:
-                return f"in another order: {one} at {number} instead of {other}"
+        for number, (text, other) in pairs:
+            if text != other:
+                return f"in another order: {text} at {number} instead of {other}"
         return f"{len(mine):,} instead of {len(others):,} entries"
     if more and fewer:
         return f"{_items(more)} instead of {_items(fewer)}"
     return f"{_items(more)} more" if more else f"without {_items(fewer)}"
 
 
-def _items(found: Sequence[str]) -> str:
-    shown = ", ".join(short(one) for one in found[:_MOST_ITEMS])
-    left = len(found) - _MOST_ITEMS
+def _items(texts: Sequence[str]) -> str:
+    shown = ", ".join(short(text) for text in texts[:_MOST_ITEMS])
+    left = len(texts) - _MOST_ITEMS
     return f"{shown} and {left} more" if left > 0 else shown
 
 
@@ -108,71 +108,71 @@ def uniform(fleet: Fleet, leaves: Sequence[Compared], advice: Advice) -> Verdict
         yield from verdicts(differences(fleet, leaves), advice)
 
 
-def verdicts(found: Differences, advice: Advice) -> Verdicts:
+def verdicts(result: Differences, advice: Advice) -> Verdicts:
     """A failure for each set of odd nodes, and what cannot be told."""
-    for one in found.odd:
-        yield _odd(one, advice)
-    for division in found.divided:
+    for odd_nodes in result.odd:
+        yield _odd(odd_nodes, advice)
+    for division in result.divided:
         yield _divided(division, advice)
-    for untold in found.untold:
+    for untold in result.untold:
         yield not_told(untold)
-    is_open = found.odd or found.divided or found.untold or found.is_partial
-    if found.alike and not is_open:
-        yield passed(_said((leaf, value) for leaf, value in found.alike))
+    is_open = result.odd or result.divided or result.untold or result.is_partial
+    if result.alike and not is_open:
+        yield passed(_said((leaf, value) for leaf, value in result.alike))
 
 
 def not_told(untold: Untold) -> Verdict:
     """Nodes, or all of them, that do not tell a leaf."""
-    labels = ", ".join(one.label for one in untold.leaves)
+    labels = ", ".join(leaf.label for leaf in untold.leaves)
     who = counted(untold.hosts) if untold.hosts else "every node"
     return unknown(
         f"{labels} of {who}: {untold.reason}",
-        missing=[one.leaf for one in untold.leaves],
+        missing=[leaf.leaf for leaf in untold.leaves],
         hosts=untold.hosts,
     )
 
 
-def _odd(found: OddNodes, advice: Advice) -> Verdict:
-    told = _differences(found.leaves)
-    first = found.leaves[0]
+def _odd(odd_nodes: OddNodes, advice: Advice) -> Verdict:
+    texts = _differences(odd_nodes.leaves)
+    first = odd_nodes.leaves[0]
     usual = len(first.usual.hosts)
     return fail(
-        f"{'; '.join(told)}, as {usual:,} others have; {advice.required}",
+        f"{'; '.join(texts)}, as {usual:,} others have; {advice.required}",
         measured=_shown(first.compared, first.value),
         required=_shown(first.compared, first.usual.value),
         cost=advice.cost,
-        remedy=advice.remedy.format(nodes=named(found.hosts)),
+        remedy=advice.remedy.format(nodes=named(odd_nodes.hosts)),
         action=advice.action,
-        hosts=found.hosts,
+        hosts=odd_nodes.hosts,
     )
 
 
 def _differences(leaves: Sequence[Odd]) -> list[str]:
     """Each difference once, with all that differs so: `driver, GSP firmware A...`."""
     labels: dict[str, list[str]] = {}
-    for one in leaves:
-        value = _text(one.compared, one.value)
-        usual = _text(one.compared, one.usual.value)
-        labels.setdefault(against(value, usual), []).append(one.compared.label)
-    told = [f"{', '.join(found)} {text}" for text, found in labels.items()]
-    left = len(told) - _MOST_LEAVES
-    return told[:_MOST_LEAVES] + ([f"{left} more"] if left > 0 else [])
+    for leaf in leaves:
+        value = _text(leaf.compared, leaf.value)
+        usual = _text(leaf.compared, leaf.usual.value)
+        labels.setdefault(against(value, usual), []).append(leaf.compared.label)
+    texts = [f"{', '.join(label)} {text}" for text, label in labels.items()]
+    left = len(texts) - _MOST_LEAVES
+    return texts[:_MOST_LEAVES] + ([f"{left} more"] if left > 0 else [])
 
 
-def _divided(found: Division, advice: Advice) -> Verdict:
+def _divided(division: Division, advice: Advice) -> Verdict:
     """No group is more than half: nobody can say which of them is right."""
     groups = []
-    for number, hosts in enumerate(found.groups[:_MOST_GROUPS]):
-        values = ((leaf, values[number]) for leaf, values in found.leaves)
+    for number, hosts in enumerate(division.groups[:_MOST_GROUPS]):
+        values = ((leaf, values[number]) for leaf, values in division.leaves)
         groups.append(f"{counted(hosts)} {_said(values)}")
-    left = found.groups[_MOST_GROUPS:]
+    left = division.groups[_MOST_GROUPS:]
     if left:
         count = sum(map(len, left))
         groups.append(f"{count:,} nodes in {len(left):,} more groups")
     return fail(
-        f"{len(found.groups):,} groups, none of them more than half: "
+        f"{len(division.groups):,} groups, none of them more than half: "
         f"{'; '.join(groups)}; {advice.required}",
-        measured=len(found.groups),
+        measured=len(division.groups),
         required=1,
         cost=advice.cost,
         remedy=advice.remedy.format(nodes="the nodes that are not as they should be"),
@@ -180,8 +180,8 @@ def _divided(found: Division, advice: Advice) -> Verdict:
     )
 
 
-def _said(found: Iterator[tuple[Compared, str]]) -> str:
-    texts = [f"{leaf.label} {_shown(leaf, value)}" for leaf, value in found]
+def _said(comparisons: Iterator[tuple[Compared, str]]) -> str:
+    texts = [f"{leaf.label} {_shown(leaf, value)}" for leaf, value in comparisons]
     left = len(texts) - _MOST_LEAVES
     more = [f"{left} more"] if left > 0 else []
     return ", ".join(texts[:_MOST_LEAVES] + more)
@@ -214,14 +214,14 @@ class OutlierAdvice(Record):
     group_share: float
 
 
-def outlier_verdicts(found: Outliers, advice: OutlierAdvice) -> Verdicts:
+def outlier_verdicts(outliers: Outliers, advice: OutlierAdvice) -> Verdicts:
     """A failure for each node that is far off, and what is not told."""
-    hosts = (*found.by_host,)
-    if len(hosts) > max(advice.group_share * found.nodes, 1):
-        yield _together(found, advice)
+    hosts = (*outliers.by_host,)
+    if len(hosts) > max(advice.group_share * outliers.nodes, 1):
+        yield _together(outliers, advice)
         hosts = ()
     for host in hosts[:_MOST_APART]:
-        far = found.by_host[host]
+        far = outliers.by_host[host]
         yield fail(
             _told(far),
             measured=far[0].value,
@@ -233,28 +233,29 @@ def outlier_verdicts(found: Outliers, advice: OutlierAdvice) -> Verdicts:
         )
     rest = hosts[_MOST_APART:]
     if rest:
-        yield _several(rest, found, advice, f"{len(rest):,} nodes more")
-    if found.unseen:
+        yield _several(rest, outliers, advice, f"{len(rest):,} nodes more")
+    if outliers.unseen:
         yield unknown(
-            f"{counted(found.unseen)}: not all is known that other nodes tell",
-            missing=[one.leaf for one in found.looked_at[:_MOST_TOLD]] or ["samples"],
-            hosts=found.unseen,
+            f"{counted(outliers.unseen)}: not all is known that other nodes tell",
+            missing=[reading.leaf for reading in outliers.looked_at[:_MOST_TOLD]]
+            or ["samples"],
+            hosts=outliers.unseen,
         )
-    if found.looked_at and not found.by_host and not found.unseen:
-        yield passed(f"{len(found.looked_at)} readings of {found.nodes:,} nodes")
+    if outliers.looked_at and not outliers.by_host and not outliers.unseen:
+        yield passed(f"{len(outliers.looked_at)} readings of {outliers.nodes:,} nodes")
 
 
-def _together(found: Outliers, advice: OutlierAdvice) -> Verdict:
-    hosts = (*found.by_host,)
-    share = len(hosts) / found.nodes
+def _together(outliers: Outliers, advice: OutlierAdvice) -> Verdict:
+    hosts = (*outliers.by_host,)
+    share = len(hosts) / outliers.nodes
     text = f"{share:.0%} of all nodes: they share a cause or are of another kind"
-    return _several(hosts, found, advice, text)._replace(action="MONITOR")
+    return _several(hosts, outliers, advice, text)._replace(action="MONITOR")
 
 
 def _several(
-    hosts: Sequence[str], found: Outliers, advice: OutlierAdvice, text: str
+    hosts: Sequence[str], outliers: Outliers, advice: OutlierAdvice, text: str
 ) -> Verdict:
-    worst = found.by_host[hosts[0]]
+    worst = outliers.by_host[hosts[0]]
     ordered = tuple(sorted(hosts))
     return fail(
         f"{text}; {hosts[0]}: {_told(worst[:1])}",
@@ -267,11 +268,11 @@ def _several(
     )
 
 
-def _told(found: Sequence[Far]) -> str:
+def _told(fars: Sequence[Far]) -> str:
     """The worst part of each reading, and in how many parts it is so."""
     by_label: dict[str, list[Far]] = {}
-    for one in found:
-        by_label.setdefault(one.reading.label, []).append(one)
+    for far in fars:
+        by_label.setdefault(far.reading.label, []).append(far)
     texts = [_far(parts) for parts in [*by_label.values()][:_MOST_TOLD]]
     left = len(by_label) - len(texts)
     return "; ".join(texts + ([f"{left} more readings"] if left > 0 else []))

@@ -100,7 +100,9 @@ class ComposedEdition(Record):
 
     def selecting(self, keeps: Callable[[JudgedClause], bool]) -> "ComposedEdition":
         """The same, with exactly those clauses selected that `keeps` accepts."""
-        clauses = tuple(one._replace(is_selected=keeps(one)) for one in self.clauses)
+        clauses = tuple(
+            clause._replace(is_selected=keeps(clause)) for clause in self.clauses
+        )
         return self._replace(clauses=clauses)
 
 
@@ -189,7 +191,9 @@ def _matching_profile(edition: Edition, name: str, kind: str | None) -> Profile 
 
 
 def _unknown_profile(edition: Edition, name: str, kind: str | None) -> UnknownProfile:
-    known = [one for one in edition.profiles.values() if kind in (None, one.kind)]
+    known = [
+        profile for profile in edition.profiles.values() if kind in (None, profile.kind)
+    ]
     return UnknownProfile(f"no profile {name}: {_hint(name, known, kind)}")
 
 
@@ -231,7 +235,9 @@ def _judged_clauses(
         for kind, ids in profile.adds_with_evidence.items():
             if kind in evidence:
                 added.update(ids)
-    levels = next(one.terms.certification_levels for one in profiles if one.terms)
+    levels = next(
+        profile.terms.certification_levels for profile in profiles if profile.terms
+    )
     raises = _raises(edition, profiles)
     for clause in edition.clauses.values():
         raised_by = raises.get(clause.id, ())
@@ -254,7 +260,9 @@ def _deciding(clause: Clause) -> tuple[str, ...]:
     """
     if clause.certification_level != "L3":
         return clause.evidence
-    own = tuple(o for o in clause.evidence if not o.startswith(("plan.", "node.")))
+    own = tuple(
+        text for text in clause.evidence if not text.startswith(("plan.", "node."))
+    )
     return own or clause.evidence
 
 
@@ -263,7 +271,7 @@ def _raises(
 ) -> dict[str, tuple[RaisedBy, ...]]:
     """By clause, the raises that had an effect, the highest level last."""
     in_force = {profile.id for profile in profiles}
-    found: dict[str, tuple[RaisedBy, ...]] = {}
+    result: dict[str, tuple[RaisedBy, ...]] = {}
     for profile in profiles:
         for entry in profile.raises:
             if entry.uses and in_force.isdisjoint(entry.uses):
@@ -271,12 +279,12 @@ def _raises(
             if entry.sizes and in_force.isdisjoint(entry.sizes):
                 continue
             for name, level in entry.levels.items():
-                before = found.get(name, ())
+                before = result.get(name, ())
                 current = before[-1].level if before else edition.clauses[name].level
                 if _RANK[level] > _RANK[current]:
                     raised = RaisedBy(profile.id, level, entry.reason)
-                    found[name] = (*before, raised)
-    return found
+                    result[name] = (*before, raised)
+    return result
 
 
 def _left_out(clause: Clause, profiles: Sequence[Profile]) -> str:

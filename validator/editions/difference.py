@@ -85,9 +85,9 @@ class Difference(Record):
 
 def heaviest(weights: Iterable[Weight]) -> Weight:
     """The heaviest of some weights; PATCH for none."""
-    found = set(weights)
+    texts = set(weights)
     for weight in reversed(_WEIGHTS):
-        if weight in found:
+        if weight in texts:
             return weight
     return "PATCH"
 
@@ -126,9 +126,9 @@ def direction(clause: Clause, name: str) -> str:
     Only what the requirement says plainly counts: `must be at most {x}`, `should be at
     least {x}`. A number before the modal verb narrows what the clause is about.
     """
-    before, found, _ = clause.requirement.partition(f"{{{name}}}")
+    before, text, _ = clause.requirement.partition(f"{{{name}}}")
     modal = _MODAL.search(before)
-    if not found or modal is None:
+    if not text or modal is None:
         return ""
     between = before[modal.end() :]
     bound = re.search(r"\b(?:(at most)|(at least))\s*$", between)
@@ -176,21 +176,21 @@ def _number(
         return
     keys = dict.fromkeys(("", *old.by_profile, *new.by_profile))
     for key in keys:
-        one, two = _under(old, key), _under(new, key)
-        if one == two:
+        result, two = _under(old, key), _under(new, key)
+        if result == two:
             continue
-        weight, reason = _weight(one, two, way)
+        weight, reason = _weight(result, two, way)
         if key.startswith("use/") and key not in known_profiles:
             weight, reason = "MINOR", f"nobody was judged for {key}"
-        elif key.startswith("nodes/") and (one is None or two is None):
+        elif key.startswith("nodes/") and (result is None or two is None):
             weight, reason = "MAJOR", "between the entries of a table values move"
         where = f" in {key}" if key else ""
         text = (
-            f"{new.name}{where}: {_told(old, one)} -> {_told(new, two)}"
+            f"{new.name}{where}: {_told(old, result)} -> {_told(new, two)}"
             f" ({new.confidence}: {new.source})"
         )
         change = NumberChange(
-            new.name, key, one, two, new.unit.name, way, new.source, new.confidence
+            new.name, key, result, two, new.unit.name, way, new.source, new.confidence
         )
         yield Difference("number", clause.id, text, weight, reason, change)
     for field in ("source", "confidence", "note"):
@@ -223,7 +223,7 @@ def _weight(
 
 
 def _are_amounts(*values: NumberValue) -> bool:
-    return all(isinstance(one, int | float) for one in values)
+    return all(isinstance(value, int | float) for value in values)
 
 
 def _told(number: Number, value: NumberValue | None) -> str:
@@ -352,8 +352,8 @@ def _application(
         reason = "it applies in fewer places"
         yield Difference("application", new.id, text, "MINOR", reason)
     for name in sorted(set(old.applies_when) & set(new.applies_when)):
-        one, two = before.conditions[name], after.conditions[name]
-        if one._replace(text=two.text) != two:
+        condition, two = before.conditions[name], after.conditions[name]
+        if condition._replace(text=two.text) != two:
             text = f"condition {name} is another"
             reason = f"a {new.level} may apply where it did not"
             yield Difference("application", new.id, text, weight, reason)
@@ -374,12 +374,12 @@ def _application(
             if joined
             else "no track asks for more"
         )
-        found: Weight = weight if joined else "MINOR"
-        yield Difference("application", new.id, text, found, reason)
+        result: Weight = weight if joined else "MINOR"
+        yield Difference("application", new.id, text, result, reason)
 
 
 def _wording(old: Clause, new: Clause) -> Iterator[Difference]:
-    changed = [one for one in _WORDING if getattr(old, one) != getattr(new, one)]
+    changed = [text for text in _WORDING if getattr(old, text) != getattr(new, text)]
     if changed:
         text = f"reworded: {', '.join(changed)}"
         yield Difference("wording", new.id, text, "PATCH", "it is judged as before")
@@ -396,16 +396,16 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]
         if name not in before.profiles:
             yield _new(before, after, new)
     for name, old in before.profiles.items():
-        found = after.profiles.get(name)
-        if found is None:
+        profile = after.profiles.get(name)
+        if profile is None:
             reason = "runs that name it cannot be judged"
             yield Difference("profile", name, "is gone", "MAJOR", reason)
         else:
-            yield from _adds(after, old, found)
-            yield from _raises(old, found)
-            yield from _left_out(after, old, found)
-            yield from _fields(old, found)
-            yield from _terms(old, found)
+            yield from _adds(after, old, profile)
+            yield from _raises(old, profile)
+            yield from _left_out(after, old, profile)
+            yield from _fields(old, profile)
+            yield from _terms(old, profile)
 
 
 def _new(before: Edition, after: Edition, profile: Profile) -> Difference:
@@ -432,8 +432,8 @@ def _new(before: Edition, after: Edition, profile: Profile) -> Difference:
 
 
 def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
-    one, two = added_clauses(old), added_clauses(new)
-    for key in sorted(two - one):
+    text_lists, two = added_clauses(old), added_clauses(new)
+    for key in sorted(two - text_lists):
         kind, name = key
         condition = f", where there is evidence of {kind}" if kind else ""
         clause = after.clauses[name]
@@ -442,7 +442,7 @@ def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
         reason = "a must is judged that was not" if is_must else "no must comes of it"
         text = f"has {name} judged{condition}"
         yield Difference("profile", new.id, text, weight, reason)
-    for _, name in sorted(one - two):
+    for _, name in sorted(text_lists - two):
         if name in after.clauses:
             text = f"has {name} judged no longer"
             reason = "less is asked than before"
@@ -451,16 +451,16 @@ def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
 
 def added_clauses(profile: Profile) -> set[tuple[str, str]]:
     """The clauses that a profile adds, each with the evidence that it takes."""
-    found = {("", name) for name in profile.adds}
+    text_lists = {("", name) for name in profile.adds}
     for kind, names in profile.adds_with_evidence.items():
-        found |= {(kind, name) for name in names}
-    return found
+        text_lists |= {(kind, name) for name in names}
+    return text_lists
 
 
 def _raises(old: Profile, new: Profile) -> Iterator[Difference]:
-    one, two = raised_levels(old), raised_levels(new)
-    for key in sorted({*one, *two}):
-        before, after = one.get(key), two.get(key)
+    result, two = raised_levels(old), raised_levels(new)
+    for key in sorted({*result, *two}):
+        before, after = result.get(key), two.get(key)
         if before == after:
             continue
         clause, use, size = key
@@ -477,26 +477,26 @@ def _raises(old: Profile, new: Profile) -> Iterator[Difference]:
 
 def raised_levels(profile: Profile) -> Mapping[tuple[str, str, str], ClauseLevel]:
     """The raised level by clause, use and size; empty for any use, any size."""
-    found: dict[tuple[str, str, str], ClauseLevel] = {}
+    result: dict[tuple[str, str, str], ClauseLevel] = {}
     for entry in profile.raises:
         for clause, level in entry.levels.items():
             for use in entry.uses or ("",):
                 for size in entry.sizes or ("",):
                     key = clause, use, size
-                    known = found.get(key, level)
-                    found[key] = max(known, level, key=_RANK.__getitem__)
-    return found
+                    known = result.get(key, level)
+                    result[key] = max(known, level, key=_RANK.__getitem__)
+    return result
 
 
 def _left_out(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
-    one, two = old.not_applicable, new.not_applicable
-    for name in sorted(set(two) - set(one)):
+    result, two = old.not_applicable, new.not_applicable
+    for name in sorted(set(two) - set(result)):
         text = f"leaves {name} out: {two[name]}"
         yield Difference("profile", new.id, text, "MINOR", "less is asked than before")
-    for name in sorted(set(one) - set(two)):
-        found = [c for c in after.clauses.values() if name in (c.id, c.area)]
-        is_must = any(may_be_must(after, clause) for clause in found)
-        if found:
+    for name in sorted(set(result) - set(two)):
+        clauses = [c for c in after.clauses.values() if name in (c.id, c.area)]
+        is_must = any(may_be_must(after, clause) for clause in clauses)
+        if clauses:
             weight: Weight = "MAJOR" if is_must else "MINOR"
             text = f"leaves {name} out no longer"
             reason = "a must applies that did not" if is_must else "no must comes of it"
@@ -510,9 +510,9 @@ def _fields(old: Profile, new: Profile) -> Iterator[Difference]:
             text = f"bounds of {field} are others"
             yield Difference("profile", new.id, text, "MAJOR", reason)
     for field in ("accelerator", "fabric"):
-        one, two = getattr(old, field), getattr(new, field)
-        if one != two:
-            text = f"{field}: {one or 'none'} -> {two or 'none'}"
+        result, two = getattr(old, field), getattr(new, field)
+        if result != two:
+            text = f"{field}: {result or 'none'} -> {two or 'none'}"
             reason = "other levels and numbers hold for the same machine"
             yield Difference("profile", new.id, text, "MAJOR", reason)
     if old.title != new.title:
@@ -523,11 +523,11 @@ def _fields(old: Profile, new: Profile) -> Iterator[Difference]:
 
 
 def _terms(old: Profile, new: Profile) -> Iterator[Difference]:
-    one, two = old.terms, new.terms
-    if one is None or two is None or one == two:
+    use_terms, two = old.terms, new.terms
+    if use_terms is None or two is None or use_terms == two:
         return
     for field in UseTerms._fields:
-        before, after = getattr(one, field), getattr(two, field)
+        before, after = getattr(use_terms, field), getattr(two, field)
         if before == after:
             continue
         weight: Weight = "MINOR" if _asks_less(field, before, after) else "MAJOR"
@@ -588,14 +588,19 @@ def refusals(before: Edition, after: Edition, named: Collection[str]) -> Iterato
     if claimed is None:
         yield f"edition.yaml: id: {after.id} does not come after {before.id}"
         return
-    found = differences(before, after)
-    too_heavy = [one for one in found if heaviest((one.weight, claimed)) != claimed]
-    for one in too_heavy:
+    result = differences(before, after)
+    too_heavy = [
+        difference
+        for difference in result
+        if heaviest((difference.weight, claimed)) != claimed
+    ]
+    for difference in too_heavy:
         yield (
             f"edition.yaml: id: {after.id} claims a {claimed} change of {before.id}, "
-            f"but {one.subject} is {one.weight}: {one.text}; {one.reason}"
+            f"but {difference.subject} is {difference.weight}: {difference.text}; "
+            f"{difference.reason}"
         )
-    clauses = {one.subject for one in found if one.is_of_clause}
+    clauses = {difference.subject for difference in result if difference.is_of_clause}
     for name in sorted(clauses - set(named)):
         yield f"CHANGES.yaml: {name} differs from {before.id}, and no entry says why"
     yield from _misdated(before, after)
@@ -605,19 +610,19 @@ def refusals(before: Edition, after: Edition, named: Collection[str]) -> Iterato
 def _misdated(before: Edition, after: Edition) -> Iterator[str]:
     """What is withdrawn or deprecated here, and says that another edition did it."""
     version = after.id.removesuffix(DRAFT)
-    said = {
+    result = {
         **{
-            f"withdrawn: {key}": one.since
-            for key, one in after.withdrawn.items()
+            f"withdrawn: {key}": tombstone.since
+            for key, tombstone in after.withdrawn.items()
             if key not in before.withdrawn
         },
         **{
-            f"deprecated: {key}": one.deprecated.since
-            for key, one in after.clauses.items()
-            if one.deprecated is not None and not _is_announced(before, key)
+            f"deprecated: {key}": clause.deprecated.since
+            for key, clause in after.clauses.items()
+            if clause.deprecated is not None and not _is_announced(before, key)
         },
     }
-    for what, since in said.items():
+    for what, since in result.items():
         if since != version:
             yield f"edition.yaml: {what}: since: {since}: it is since {version}"
 

@@ -97,7 +97,7 @@ def version_of(edition_id: str) -> tuple[int, int, int]:
 
     Raises ValueError for an id of another form.
     """
-    numbers = [int(one) for one in edition_id.removesuffix(DRAFT).split(".")]
+    numbers = [int(part) for part in edition_id.removesuffix(DRAFT).split(".")]
     major, minor, patch = [*numbers, 0, 0][:3]
     return major, minor, patch
 
@@ -109,12 +109,12 @@ def age(edition_id: str) -> tuple[tuple[int, int, int], bool]:
 
 def editions_in(folder: str, file: str) -> tuple[str, ...]:
     """The ids of the editions whose folder holds a file, oldest first."""
-    found = [
+    texts = [
         name
         for name in os.listdir(folder)
         if os.path.isfile(os.path.join(folder, name, file))
     ]
-    return tuple(sorted(found, key=age))
+    return tuple(sorted(texts, key=age))
 
 
 NumberValue: TypeAlias = int | float | str | tuple[int | float | str, ...]
@@ -219,7 +219,7 @@ def number_text(number: Number, value: NumberValue | None) -> str:
     if value is None:
         return f"[{number.name.replace('_', ' ')} of the profile]"
     if isinstance(value, tuple):
-        *first, last = (_plain(one) for one in value)
+        *first, last = (_plain(item) for item in value)
         return f"{', '.join(first)} and {last}" if first else last
     if unit.name == "B" and isinstance(value, int | float) and value >= _MEBIBYTE:
         if value >= _GIBIBYTE:
@@ -246,7 +246,7 @@ def number_of(name: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Numb
         name=name,
         value=_value(row.get("value")),
         unit=units[row["unit"]],
-        by_profile={key: _value(one) for key, one in by_profile.items()},
+        by_profile={key: _value(item) for key, item in by_profile.items()},
         source=row["source"],
         confidence=row["confidence"],
         note=row.get("note", ""),
@@ -303,7 +303,10 @@ class Clause(Record):
         """
         values = numbers if numbers is not None else _defaults(self.numbers)
         return self.requirement.format_map(
-            {name: number_text(one, values[name]) for name, one in self.numbers.items()}
+            {
+                name: number_text(number, values[name])
+                for name, number in self.numbers.items()
+            }
         )
 
 
@@ -435,7 +438,11 @@ class Edition(Record):
             for profile in self.profiles.values()
             if profile.nodes and (nodes is None or profile.nodes.hold(nodes))
         ]
-        fitting = [one for one in candidates if one.gpus and one.gpus.hold(world_size)]
+        fitting = [
+            candidate
+            for candidate in candidates
+            if candidate.gpus and candidate.gpus.hold(world_size)
+        ]
         left = fitting or candidates
         return left[0].id.partition("/")[2] if len(left) == 1 else None
 
@@ -559,7 +566,9 @@ def _clause(key: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Clause:
         applies_when=tuple(row.get("applies_when", ())),
         evidence=tuple(row["evidence"]),
         tracks=tuple(row["tracks"]),
-        numbers={name: number_of(name, one, units) for name, one in numbers.items()},
+        numbers={
+            name: number_of(name, number, units) for name, number in numbers.items()
+        },
         origin={kind: tuple(names) for kind, names in row["origin"].items()},
         note=row.get("note", ""),
         deprecated=deprecation_of(row.get("deprecated")),
@@ -567,7 +576,7 @@ def _clause(key: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Clause:
 
 
 def _condition(key: str, row: dict[str, Any]) -> Condition:
-    tests = {name: _value(one) for name, one in row.items()}
+    tests = {name: _value(item) for name, item in row.items()}
     return Condition(name=key, **tests)
 
 
@@ -579,7 +588,7 @@ def _profile(key: str, row: dict[str, Any]) -> Profile:
         status=row["status"],
         adds=tuple(row.get("adds", ())),
         adds_with_evidence={kind: tuple(ids) for kind, ids in evidenced.items()},
-        raises=tuple(_raise(one) for one in row.get("raises_when", ())),
+        raises=tuple(_raise(item) for item in row.get("raises_when", ())),
         not_applicable=row.get("not_applicable") or {},
         nodes=Bounds(*row["nodes"]) if "nodes" in row else None,
         gpus=Bounds(*row["gpus"]) if "gpus" in row else None,

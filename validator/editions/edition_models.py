@@ -111,7 +111,7 @@ class NumberSource(Strict):
 
     @model_validator(mode="after")
     def _holds_together(self) -> "NumberSource":
-        numeric = [one for one in self.values if isinstance(one, int | float)]
+        numeric = [value for value in self.values if isinstance(value, int | float)]
         if not self.values:
             message = "has neither a value nor one by profile"
             raise ValueError(message)
@@ -120,12 +120,12 @@ class NumberSource(Strict):
             raise ValueError(message)
         if self.plausible is not None:
             low, high = self.plausible
-            for one in numeric:
-                if not low <= one <= high:
+            for item in numeric:
+                if not low <= item <= high:
                     span = f"{low:,.10g} to {high:,.10g}"
-                    message = f"{one} is outside the plausible range {span}"
+                    message = f"{item} is outside the plausible range {span}"
                     raise ValueError(message)
-        repeated = [key for key, one in self.by_profile.items() if one == self.value]
+        repeated = [key for key, item in self.by_profile.items() if item == self.value]
         if repeated:
             message = f"by_profile.{repeated[0]} repeats the default"
             raise ValueError(message)

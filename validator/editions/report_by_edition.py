@@ -74,10 +74,10 @@ def by_edition(
     """
     _verify(report, before)
     by_clause: dict[str, list[Difference]] = {}
-    for one in differences:
-        by_clause.setdefault(one.subject, []).append(one)
+    for difference in differences:
+        by_clause.setdefault(difference.subject, []).append(difference)
     touched = _touched(before, after, differences)
-    found: list[Otherwise] = []
+    other_outcomes: list[Otherwise] = []
     unchanged = 0
     for row in report["findings"]:
         if row.get("spec") not in (None, before.id):
@@ -86,13 +86,15 @@ def by_edition(
         if other is None:
             unchanged += 1
         else:
-            found.append(other)
-    added = {one.subject for one in differences if one.kind == "added"}
+            other_outcomes.append(other)
+    added = {
+        difference.subject for difference in differences if difference.kind == "added"
+    }
     unseen = {name for name in added if after.clauses[name].status == "core"}
     unseen |= touched.judged & added
     outcomes = {row["outcome"] for row in report["findings"]}
     return ReportByEdition(
-        tuple(found), unchanged, tuple(sorted(unseen)), "pass" in outcomes
+        tuple(other_outcomes), unchanged, tuple(sorted(unseen)), "pass" in outcomes
     )
 
 
@@ -105,7 +107,7 @@ def _verify(report: Mapping[str, Any], edition: Edition) -> None:
     if named is None:
         message = "a report of a run that judged nothing"
         raise OtherwiseReport(message)
-    if not all(isinstance(one, dict) for one in rows) or not all(
+    if not all(isinstance(row, dict) for row in rows) or not all(
         isinstance(row.get(key), str) for row in report["findings"] for key in _TEXTS
     ):
         message = "no report of speccheck: its findings are of another form"
@@ -140,15 +142,17 @@ class _Touched(Record):
 def _touched(
     before: Edition, after: Edition, differences: Sequence[Difference]
 ) -> _Touched:
-    profiles = {one.subject for one in differences if one.kind == "profile"}
+    profiles = {
+        difference.subject for difference in differences if difference.kind == "profile"
+    }
     judged: set[str] = set()
     raised: set[str] = set()
     for name in profiles & set(before.profiles) & set(after.profiles):
-        one, two = before.profiles[name], after.profiles[name]
-        judged |= {clause for _, clause in added_clauses(one) ^ added_clauses(two)}
-        left_out = set(one.not_applicable) ^ set(two.not_applicable)
+        profile, two = before.profiles[name], after.profiles[name]
+        judged |= {clause for _, clause in added_clauses(profile) ^ added_clauses(two)}
+        left_out = set(profile.not_applicable) ^ set(two.not_applicable)
         judged |= {c.id for c in after.clauses.values() if left_out & {c.id, c.area}}
-        levels = set(raised_levels(one).items()) ^ set(raised_levels(two).items())
+        levels = set(raised_levels(profile).items()) ^ set(raised_levels(two).items())
         raised |= {clause for (clause, _, _), _ in levels}
     return _Touched(frozenset(judged), frozenset(raised))
 
@@ -161,14 +165,14 @@ def _otherwise(
     plans: Sequence[Mapping[str, Any]],
 ) -> Otherwise | None:
     name = str(row["clause"])
-    found = by_clause.get(name, ())
+    differences = by_clause.get(name, ())
     is_touched = name in touched.judged or (
         name in touched.raised and row["outcome"] not in {"pass", "not_applicable"}
     )
-    said = _said(row, found, after, is_touched=is_touched)
-    if said is None:
+    result = _said(row, differences, after, is_touched=is_touched)
+    if result is None:
         return None
-    change, reason, weight = said
+    change, reason, weight = result
     plan = row.get("plan")
     number = plan if isinstance(plan, int) and 0 <= plan < len(plans) else 0
     files = plans[number].get("files") if plans else ()
@@ -178,7 +182,7 @@ def _otherwise(
         rule=str(row.get("rule") or ""),
         subject=str(row.get("subject") or ""),
         plan=number,
-        files=tuple(str(one) for one in files),
+        files=tuple(str(file) for file in files),
         outcome=str(row["outcome"]),
         change=change,
         weight=weight,
@@ -188,26 +192,30 @@ def _otherwise(
 
 def _said(
     row: Mapping[str, Any],
-    found: Sequence[Difference],
+    differences: Sequence[Difference],
     after: Edition,
     *,
     is_touched: bool,
 ) -> tuple[Change, str, str] | None:
     clause = after.clauses.get(str(row["clause"]))
     level = str(row["clause_level"])
-    gone = [one for one in found if one.kind == "withdrawn"]
+    gone = [difference for difference in differences if difference.kind == "withdrawn"]
     if gone or clause is None:
         reason = gone[0].text if gone else "the edition has no such clause"
         return "not_judged", reason, level
-    weight = _weight(level, found)
-    for one in found:
-        if one.kind == "application":
-            return "not_said", f"{one.text}: judge the files again", weight
+    weight = _weight(level, differences)
+    for difference in differences:
+        if difference.kind == "application":
+            return "not_said", f"{difference.text}: judge the files again", weight
     if is_touched:
         reason = "a profile treats it otherwise: judge the files again"
         return "not_said", reason, weight
-    numbers = [one.number for one in found if one.number is not None]
-    if row["outcome"] in _JUDGED and any(one.kind == "number" for one in found):
+    numbers = [
+        difference.number for difference in differences if difference.number is not None
+    ]
+    if row["outcome"] in _JUDGED and any(
+        difference.kind == "number" for difference in differences
+    ):
         decided = _by_number(row, numbers)
         if decided is not None:
             return (*decided, weight)
@@ -216,11 +224,11 @@ def _said(
     return None
 
 
-def _weight(level: str, found: Sequence[Difference]) -> str:
+def _weight(level: str, differences: Sequence[Difference]) -> str:
     """The level by the other edition; one that a profile raised stays at least so."""
-    for one in found:
-        if one.levels is not None:
-            before, after = one.levels
+    for difference in differences:
+        if difference.levels is not None:
+            before, after = difference.levels
             kept = level if level != before else after
             return max(kept, after, key=lambda name: _RANK.get(name, 0))
     return level
@@ -255,10 +263,14 @@ def _compared(
 ) -> NumberChange | str:
     """The number that a finding compared with, or why that cannot be told."""
     required = row.get("required")
-    names = ", ".join(sorted({one.name for one in numbers})) or "its numbers"
+    names = ", ".join(sorted({number.name for number in numbers})) or "its numbers"
     if not _is_number(required) or not _is_number(row.get("measured")):
         return f"{names} changed, and the finding does not say what it compared"
-    known = {(one.name, one.after): one for one in numbers if one.before == required}
+    known = {
+        (number.name, number.after): number
+        for number in numbers
+        if number.before == required
+    }
     if not known:
         return f"{names} changed, and the finding compares with {required}"
     (change, *others) = known.values()

@@ -28,17 +28,19 @@ def list_text(edition: Edition, composed: ComposedEdition | None = None) -> str:
     composed = composed or compose(edition, use="ci")
     lines = [*_head(edition, composed), ""]
     for code, title in edition.areas.items():
-        found = [one for one in composed.clauses if one.clause.area == code]
-        if found:
+        judged_clauses = [
+            clause for clause in composed.clauses if clause.clause.area == code
+        ]
+        if judged_clauses:
             lines.append(f"{code}  {title}")
-            lines.extend(_row(one) for one in found)
+            lines.extend(_row(judged_clause) for judged_clause in judged_clauses)
             lines.append("")
     lines.extend(_withdrawn(edition))
-    judged = [one for one in composed.clauses if one.is_selected]
+    judged = [clause for clause in composed.clauses if clause.is_selected]
     lines.append(
         f"{len(composed.clauses)} clauses, {len(judged)} judged: "
         + ", ".join(
-            f"{sum(one.level == level for one in judged)} {level}"
+            f"{sum(judged_clause.level == level for judged_clause in judged)} {level}"
             for level in ("must", "should", "may")
         )
     )
@@ -100,8 +102,8 @@ def _withdrawn(edition: Edition) -> Iterator[str]:
     if edition.withdrawn:
         yield "Withdrawn"
         yield from (
-            f"  {one.id:<9} since {one.since}  {one.title}"
-            for one in edition.withdrawn.values()
+            f"  {tombstone.id:<9} since {tombstone.since}  {tombstone.title}"
+            for tombstone in edition.withdrawn.values()
         )
         yield ""
 
@@ -169,7 +171,9 @@ def _status(judged: JudgedClause, edition: Edition) -> Iterator[str]:
         yield "yes" if status == "core" else f"yes: {status}, and added by a profile"
     else:
         adding = [
-            one.id for one in edition.profiles.values() if judged.clause.id in one.adds
+            profile.id
+            for profile in edition.profiles.values()
+            if judged.clause.id in profile.adds
         ]
         names = f", judged under {', '.join(adding)}" if adding else ""
         yield f"no: {status}{names}"

@@ -110,12 +110,15 @@ def compile_edition(source: EditionSource) -> Json:
     content: Json = {
         "edition": _dump(source.head, _HEAD_FOR_READERS),
         "clauses": {clause.id: _clause(clause, source) for clause in source.clauses},
-        "conditions": {name: _dump(one) for name, one in source.conditions.items()},
+        "conditions": {
+            name: _dump(condition) for name, condition in source.conditions.items()
+        },
         "profiles": {profile.id: _profile(profile) for profile in source.profiles},
     }
     if source.head.withdrawn:
         content["withdrawn"] = {
-            name: _dump(one) for name, one in source.head.withdrawn.items()
+            name: _dump(withdrawn_source)
+            for name, withdrawn_source in source.head.withdrawn.items()
         }
     return {**content, "sha256": digest(content)}
 
@@ -135,9 +138,9 @@ def _dump(model: BaseModel, exclude: Any = None) -> Json:  # noqa: ANN401 - pyda
 def _profile(profile: ProfileSource) -> Json:
     row = _dump(profile, _PROFILE_FOR_READERS)
     for name, compiled in _TERMS.items():
-        found = getattr(profile, name)
-        if found is not None:
-            row[compiled] = found.value
+        result = getattr(profile, name)
+        if result is not None:
+            row[compiled] = result.value
     return row
 
 
@@ -233,8 +236,8 @@ def extended(base: Files, patch: Files) -> tuple[Files, list[str]]:
     head = _head(base[HEAD], patch[HEAD])
     whole: Files = {HEAD: head}
     for kind in ("clauses", "profiles"):
-        rows, found = _rows(kind, base, patch)
-        problems += found
+        rows, texts = _rows(kind, base, patch)
+        problems += texts
         whole |= rows
     problems += _reused(base[HEAD].get("withdrawn") or {}, whole, patch)
     problems += _withdrawn_in_vain(gone, base)
@@ -253,13 +256,13 @@ def merged(before: Any, change: Any) -> Any:  # noqa: ANN401 - YAML
     """What a change makes of a value: mappings key by key, all else whole."""
     if not isinstance(before, dict) or not isinstance(change, dict):
         return change
-    found = dict(before)
+    result = dict(before)
     for key, value in change.items():
         if value is None and key != _MAY_BE_NULL:
-            found.pop(key, None)
+            result.pop(key, None)
         else:
-            found[key] = merged(found.get(key), value)
-    return found
+            result[key] = merged(result.get(key), value)
+    return result
 
 
 def clause_rows(files: Files) -> dict[str, Raw]:
@@ -273,40 +276,40 @@ def clause_rows(files: Files) -> dict[str, Raw]:
 
 
 def _head(base: Raw, patch: Raw) -> Raw:
-    found = {key: value for key, value in base.items() if key != "extends"}
+    result = {key: value for key, value in base.items() if key != "extends"}
     for key, value in patch.items():
         if key in _LISTS_THAT_GROW:
-            found[key] = [*base.get(key, ()), *value]
+            result[key] = [*base.get(key, ()), *value]
         elif key in _MAPPINGS_THAT_GROW:
-            found[key] = merged(base.get(key) or {}, value)
+            result[key] = merged(base.get(key) or {}, value)
         else:
-            found[key] = value
+            result[key] = value
     # A clause that is withdrawn is announced no longer.
-    gone = found.get("withdrawn") or {}
-    announced = found.get("deprecated") or {}
+    gone = result.get("withdrawn") or {}
+    announced = result.get("deprecated") or {}
     if announced:
-        found["deprecated"] = {k: v for k, v in announced.items() if k not in gone}
-    return found
+        result["deprecated"] = {k: v for k, v in announced.items() if k not in gone}
+    return result
 
 
 def _rows(kind: str, base: Files, patch: Files) -> tuple[Files, list[str]]:
     """The clauses or the profiles of both: new ones come last in their file."""
     problems: list[str] = []
-    found = {
+    result = {
         name: {**file, kind: list(file[kind])}
         for name, file in base.items()
         if name.startswith(f"{kind}/")
     }
     places = {
         row["id"]: (name, at)
-        for name, file in found.items()
+        for name, file in result.items()
         for at, row in enumerate(file[kind])
     }
     for name, file in patch.items():
         if not name.startswith(f"{kind}/"):
             continue
         own = {key: file[key] for key in ("area",) if key in file}
-        rows = found.setdefault(name, {**own, kind: []})[kind]
+        rows = result.setdefault(name, {**own, kind: []})[kind]
         for row in file.get(kind, ()):
             if row["id"] in places:
                 problems.append(
@@ -318,17 +321,17 @@ def _rows(kind: str, base: Files, patch: Files) -> tuple[Files, list[str]]:
         for row in file.get("changes", ()):
             if row["id"] in places:
                 where, at = places[row["id"]]
-                found[where][kind][at] = merged(found[where][kind][at], row)
+                result[where][kind][at] = merged(result[where][kind][at], row)
             else:
                 problems.append(
                     f"{name}: changes: {row['id']}: the base has none of that id"
                 )
-    return found, problems
+    return result, problems
 
 
 def _tombstones(patch: Files) -> Mapping[str, Raw]:
-    found: dict[str, Raw] = patch[HEAD].get("withdrawn") or {}
-    return found
+    result: dict[str, Raw] = patch[HEAD].get("withdrawn") or {}
+    return result
 
 
 def _reused(buried: Iterable[str], whole: Files, patch: Files) -> Iterator[str]:
@@ -362,25 +365,25 @@ def _bury(gone: Iterable[str], whole: Files) -> None:
 
 
 def _without(profile: Raw, names: frozenset[str]) -> Raw:
-    found = dict(profile)
-    if "adds" in found:
-        found["adds"] = [one for one in found["adds"] if one not in names]
-    if "adds_with_evidence" in found:
-        found["adds_with_evidence"] = {
-            kind: [one for one in ids if one not in names]
-            for kind, ids in found["adds_with_evidence"].items()
+    result = dict(profile)
+    if "adds" in result:
+        result["adds"] = [item for item in result["adds"] if item not in names]
+    if "adds_with_evidence" in result:
+        result["adds_with_evidence"] = {
+            kind: [id_ for id_ in ids if id_ not in names]
+            for kind, ids in result["adds_with_evidence"].items()
         }
-    if "not_applicable" in found:
-        reasons = found["not_applicable"].items()
-        found["not_applicable"] = {k: v for k, v in reasons if k not in names}
+    if "not_applicable" in result:
+        reasons = result["not_applicable"].items()
+        result["not_applicable"] = {k: v for k, v in reasons if k not in names}
     entries: list[Raw] = []
-    for entry in found.get("raises_when", ()):
+    for entry in result.get("raises_when", ()):
         raised = {k: v for k, v in entry["raises"].items() if k not in names}
         if raised:
             entries.append({**entry, "raises": raised})
-    if "raises_when" in found:
-        found["raises_when"] = entries
-    return found
+    if "raises_when" in result:
+        result["raises_when"] = entries
+    return result
 
 
 def _name(gone: Mapping[str, Raw], head: Raw, base: Files) -> None:
@@ -400,8 +403,8 @@ def _conditions(base: Files, patch: Files, whole: Files) -> Raw:
         for row in clause_rows(whole).values()
         for name in row.get("applies_when", ())
     }
-    found: Raw = merged(base[CONDITIONS], own)
-    return {key: one for key, one in found.items() if key in used or key in own}
+    result: Raw = merged(base[CONDITIONS], own)
+    return {key: item for key, item in result.items() if key in used or key in own}
 
 
 def _provenance(base: Raw, patch: Raw | None, whole: Files) -> Raw:
@@ -410,14 +413,14 @@ def _provenance(base: Raw, patch: Raw | None, whole: Files) -> Raw:
     for name, row in clause_rows(whole).items():
         for claim in (row.get("origin") or {}).get("claims", ()):
             citing.setdefault(claim, []).append(name)
-    found = dict(base)
+    result = dict(base)
     for key in ("reports", "contradictions", "claims"):
-        found[key] = [*base[key], *((patch or {}).get(key) or ())]
-    found["claims"] = [
-        {**one, "clauses": sorted(citing.get(one.get("id", ""), ()))}
-        for one in found["claims"]
+        result[key] = [*base[key], *((patch or {}).get(key) or ())]
+    result["claims"] = [
+        {**item, "clauses": sorted(citing.get(item.get("id", ""), ()))}
+        for item in result["claims"]
     ]
-    return found
+    return result
 
 
 COMPUTED_FACTS = ("cluster.size_class", "profile.use")
@@ -524,7 +527,7 @@ def _consistent_profile(profile: ProfileSource, source: EditionSource) -> Iterat
         yield f"not_applicable: {name} is no clause and no area"
     for entry in profile.raises_when:
         yield from _raises(entry, clauses, source)
-    profiles = {one.id for one in source.profiles}
+    profiles = {profile.id for profile in source.profiles}
     for other in (profile.accelerator, profile.fabric):
         if other is not None and other not in profiles:
             yield f"{other} is no profile"
@@ -663,14 +666,14 @@ def _source(files: Files) -> EditionSource:
     reader = _Reader(files)
     head = reader.read(HEAD, HeadSource)
     clauses: list[ClauseSource] = []
-    for name in sorted(one for one in files if one.startswith("clauses/")):
+    for name in sorted(file for file in files if file.startswith("clauses/")):
         file = reader.read(name, ClauseFile)
         if file is not None:
             clauses.extend(file.clauses)
             reader.hold_area(name, file)
     conditions = reader.read_conditions(CONDITIONS)
     profiles: list[ProfileSource] = []
-    for name in sorted(one for one in files if one.startswith("profiles/")):
+    for name in sorted(file for file in files if file.startswith("profiles/")):
         listed = reader.read(name, ProfileFile)
         profiles.extend(listed.profiles if listed is not None else ())
     changes = reader.read(CHANGES, ChangesSource)
@@ -685,9 +688,9 @@ def _source(files: Files) -> EditionSource:
         changes=changes,
         provenance=provenance,
     )
-    found = reader.problems or list(problems(source))
-    if found:
-        raise EditionSourceError(found)
+    texts = reader.problems or list(problems(source))
+    if texts:
+        raise EditionSourceError(texts)
     return source
 
 
@@ -705,38 +708,38 @@ def edition_files(folder: Path, within: tuple[str, ...] = ()) -> Files:
         within: the editions that extend it, for one that comes to extend itself.
 
     """
-    files, found = _loaded(folder)
+    files, texts = _loaded(folder)
     head = files.get(HEAD)
-    if found or not isinstance(head, dict) or "extends" not in head:
-        if found:
-            raise EditionSourceError(found)
+    if texts or not isinstance(head, dict) or "extends" not in head:
+        if texts:
+            raise EditionSourceError(texts)
         return files
     base = _base_of(head)
     if base.id in within:
         raise EditionSourceError([f"{HEAD}: extends: {base.id} comes to extend itself"])
     for name, content in files.items():
-        found += _misformed(name, content)
+        texts += _misformed(name, content)
     where = base_folder(folder, base.id)
     if not (where / HEAD).is_file():
-        found.append(f"{HEAD}: extends: there is no edition {base.id}")
-    if found:
-        raise EditionSourceError(found)
+        texts.append(f"{HEAD}: extends: there is no edition {base.id}")
+    if texts:
+        raise EditionSourceError(texts)
     whole_base = edition_files(where, (*within, str(head.get("id"))))
-    whole, found = extended(whole_base, files)
+    whole, texts = extended(whole_base, files)
     digest, problem = _pinned(base, where, whole_base, str(head.get("stage")))
-    found += [problem] if problem else []
-    if found:
-        raise EditionSourceError(found)
+    texts += [problem] if problem else []
+    if texts:
+        raise EditionSourceError(texts)
     whole[HEAD]["extends"] = {"id": base.id, "sha256": digest}
     return whole
 
 
 def _base_of(head: dict[str, Any]) -> BaseSource:
     """What `extends` names: an id, or an id with the sha256 of its content."""
-    said = head["extends"]
+    text = head["extends"]
     try:
         return BaseSource.model_validate(
-            {"id": said} if isinstance(said, str) else said
+            {"id": text} if isinstance(text, str) else text
         )
     except ValidationError as error:
         message = f"{HEAD}: extends: {error.errors()[0]['msg']}"
@@ -767,7 +770,7 @@ def _pinned(base: BaseSource, where: Path, files: Files, stage: str) -> tuple[st
 def _loaded(folder: Path) -> tuple[Files, list[str]]:
     """All files of a folder as YAML, and what cannot be read."""
     files: Files = {}
-    found: list[str] = []
+    texts: list[str] = []
     paths = [
         folder / HEAD,
         *(folder / name for name in (CONDITIONS, CHANGES, PROVENANCE)),
@@ -782,13 +785,13 @@ def _loaded(folder: Path) -> tuple[Files, list[str]]:
         try:
             files[name] = yaml.load(path.read_bytes(), _UniqueKeys)  # noqa: S506 - a safe loader
         except OSError as error:
-            found.append(f"{name}: cannot be read: {error.strerror}")
+            texts.append(f"{name}: cannot be read: {error.strerror}")
         except (yaml.YAMLError, ValueError) as error:
-            found.append(f"{name}: no YAML: {' '.join(str(error).split())}")
+            texts.append(f"{name}: no YAML: {' '.join(str(error).split())}")
         if name == HEAD:
             head = files.get(HEAD)
             extends = isinstance(head, dict) and "extends" in head
-    return files, found
+    return files, texts
 
 
 def _misformed(name: str, content: Any) -> list[str]:  # noqa: ANN401 - YAML
@@ -841,8 +844,8 @@ class _Reader:
 def _told(name: str, raw: Any, error: ValidationError) -> list[str]:  # noqa: ANN401
     """One line for each problem of a file: the file, the place, what is wrong."""
     return [
-        f"{name}: {_named(raw, one['loc'])}{one['msg'].removeprefix('Value error, ')}"
-        for one in error.errors(include_url=False)
+        f"{name}: {_named(raw, item['loc'])}{item['msg'].removeprefix('Value error, ')}"
+        for item in error.errors(include_url=False)
     ]
 
 

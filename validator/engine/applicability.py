@@ -36,17 +36,17 @@ def _of_condition(
 ) -> Applicability:
     """Return whether one condition holds; use and size class are worked out here."""
     if condition.fact == "profile.use":
-        found: object = edition.use
+        result: object = edition.use
     elif condition.fact == "cluster.size_class":
-        found = edition.size or plan_size_class(plan)
+        result = edition.size or plan_size_class(plan)
     else:
-        found = plan.value(condition.fact).value
+        result = plan.value(condition.fact).value
     if condition.is_stated is not None:
-        holds = (found is not None) == condition.is_stated
-    elif found is None:
+        holds = (result is not None) == condition.is_stated
+    elif result is None:
         return undecided((condition.fact,))
     else:
-        holds = condition.holds(found)
+        holds = condition.holds(result)
     return Applicability(holds, "" if holds else f"applies only where {condition.text}")
 
 
@@ -67,17 +67,17 @@ def applicability_of(
     """
     missing: tuple[str, ...] = ()
     for name in conditions:
-        found = known.get((name,))
-        if found is None:
-            found = _of_condition(edition.conditions[name], plan, edition)
-            known[(name,)] = found
-        if not found.applies and not found.missing:
+        applicability = known.get((name,))
+        if applicability is None:
+            applicability = _of_condition(edition.conditions[name], plan, edition)
+            known[(name,)] = applicability
+        if not applicability.applies and not applicability.missing:
             break
-        missing += found.missing
+        missing += applicability.missing
     else:
-        found = undecided(missing) if missing else APPLIES
-    known[conditions] = found
-    return found
+        applicability = undecided(missing) if missing else APPLIES
+    known[conditions] = applicability
+    return applicability
 
 
 @lru_cache(maxsize=256)
@@ -95,7 +95,7 @@ class Mentioned:
     def __init__(self, plan: TrainingPlan, environment: Environment | None) -> None:
         """Look through the plan once: rules are many."""
         variables = () if environment is None else environment.variables
-        self._variables = [one.name for one in variables]
+        self._variables = [variable.name for variable in variables]
         self._names = {
             leaf.name
             for leaf in plan.told()
@@ -110,7 +110,7 @@ class Mentioned:
                 return True
             if name.endswith("*"):
                 start = name[:-1]
-                if any(one.startswith(start) for one in self._variables):
+                if any(variable.startswith(start) for variable in self._variables):
                     return True
         return False
 

@@ -85,14 +85,14 @@ def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
     """What files and command line say together, before anything follows from it."""
     nodes = [file for file in files if file.role in _LIVE]
     others = [file for file in files if file.role not in _LIVE]
-    told = [*_facts(others), *context_facts(context).facts]
+    facts = [*_facts(others), *context_facts(context).facts]
     if not nodes:
-        return merge(told)
-    names = {fact.name for fact in told if fact.value is not None}
+        return merge(facts)
+    names = {fact.name for fact in facts if fact.value is not None}
     if names >= {"cluster.nodes", "cluster.world_size"}:
         names.add("cluster.gpus_per_node")
     taken = names & _SHARED_OUT
-    return merge([*(one for one in _facts(nodes) if one.name not in taken), *told])
+    return merge([*(fact for fact in _facts(nodes) if fact.name not in taken), *facts])
 
 
 def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
@@ -120,7 +120,9 @@ def _add_node(
 
     Returns the scopes of the rules that can judge, and the kinds of measurements.
     """
-    nodes = [one.node for file in files for one in file.readings if one.node]
+    nodes = [
+        reading.node for file in files for reading in file.readings if reading.node
+    ]
     if not nodes:
         return OF_FILES, ()
     from speccheck.validator.catalogue.nodes import (  # noqa: PLC0415 - seldom
@@ -210,10 +212,10 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
     replaced: dict[str, set[str]] = {}
     for file in files:
         for reading in file.readings:
-            for one in reading.references:
-                if one.replaces:
-                    base = one.target.rpartition("/")[2]
-                    replaced.setdefault(base, set()).update(one.replaces)
+            for reference in reading.references:
+                if reference.replaces:
+                    base = reference.target.rpartition("/")[2]
+                    replaced.setdefault(base, set()).update(reference.replaces)
     for file in files:
         hidden = replaced.get(file.status.path.rpartition("/")[2], ())
         for reading in file.readings:
@@ -231,7 +233,9 @@ def _keyed(
     line or a file states as such wins over the releases of packages.
     """
     keyed = [reading.keyed for reading in readings if reading.keyed is not None]
-    tables = [one.catalogue for one in keyed if one.catalogue is not None]
+    tables = [
+        keyed_file.catalogue for keyed_file in keyed if keyed_file.catalogue is not None
+    ]
     main = _value(leaves, "run.framework").value
     if not any(is_named(table, main) for table in tables):
         families = {table.family for table in tables}
@@ -240,8 +244,11 @@ def _keyed(
         stated = versions.get(package or "")
         if stated is not None and _value(leaves, name).status == "unknown":
             leaves[name] = stated._replace(name=name)
-    told = _value(leaves, "run.framework_version")
-    return tuple(with_version(one, told, main, versions).looked_up() for one in keyed)
+    value = _value(leaves, "run.framework_version")
+    return tuple(
+        with_version(keyed_file, value, main, versions).looked_up()
+        for keyed_file in keyed
+    )
 
 
 def _value(leaves: Mapping[str, Value[Any]], name: str) -> Value[Any]:
@@ -254,7 +261,9 @@ def _conflicts(
     """Leaves in conflict, and the frameworks of files whose release is in conflict."""
     yield from (leaf for leaf in leaves.values() if leaf.status == "conflict")
     main = _value(leaves, "run.framework_version")
-    open_tables = (one.catalogue for one in keyed if one.version is None)
+    open_tables = (
+        keyed_file.catalogue for keyed_file in keyed if keyed_file.version is None
+    )
     for name in dict.fromkeys(table.family for table in open_tables if table):
         stated = versions.get(name)
         if stated and stated.status == "conflict" and stated.places != main.places:
@@ -270,27 +279,33 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
     for file in sorted(files, key=_layer):
         for reading in file.readings:
             if layers:
-                known = (last.get(one.name) for one in reading.variables)
-                hidden += (one for one in known if one and one.place.file in layers)
-            for one in reading.variables:
-                if one.name not in taken or not _keeps(file, one):
-                    last[one.name] = one
+                known = (last.get(variable.name) for variable in reading.variables)
+                hidden += (
+                    variable
+                    for variable in known
+                    if variable and variable.place.file in layers
+                )
+            for variable in reading.variables:
+                if variable.name not in taken or not _keeps(file, variable):
+                    last[variable.name] = variable
     names = tuple(file.status.path for file in files if _carries_environment(file))
     return Environment(tuple(last.values()), names, tuple(hidden))
 
 
 def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
     """The variables of the process that took the snapshot: a shell hands them on."""
-    nodes = [one.node for file in files for one in file.readings if one.node]
+    nodes = [
+        reading.node for file in files for reading in file.readings if reading.node
+    ]
     if not nodes:
         return set()
     from speccheck.validator.evidence.node.host import NodeVariables  # noqa: PLC0415 - seldom
 
     return {
-        one.name.value or ""
+        node_variable.name.value or ""
         for node in nodes
-        for one in node.several(NodeVariables).shown
-        if one.layer.value == "environment"
+        for node_variable in node.several(NodeVariables).shown
+        if node_variable.layer.value == "environment"
     }
 
 

@@ -84,30 +84,30 @@ class BoundRule(Record):
         if doubts is not None:
             doubts.forget()
         verdicts: list[Verdict] = []
-        found: list[Finding] | None = None
+        findings: list[Finding] | None = None
         try:
             verdicts.extend(rule.function(*self.arguments))
         except MissingEvidence as missing:
             if verdicts:
                 verdicts.append(_missing(missing))
             else:
-                found = self.of.undecided(missing)
+                findings = self.of.undecided(missing)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
             verdicts.append(_broken(rule, error))
-        if found is None:
+        if findings is None:
             if doubts is not None and doubts.seen:
                 verdicts = _doubted(verdicts, next(iter(doubts.seen.values())))
             judged = self.of.judged
-            found = [finding_of(judged, rule, verdict) for verdict in verdicts]
+            findings = [finding_of(judged, rule, verdict) for verdict in verdicts]
         if subject:
-            found = [finding._replace(subject=subject) for finding in found]
+            findings = [finding._replace(subject=subject) for finding in findings]
         if self.by_edition is None:
-            return found
+            return findings
         from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - of few
             beside_edition,
         )
 
-        return beside_edition(self, found, number)
+        return beside_edition(self, findings, number)
 
     def passes(self, number: int) -> bool:
         """Whether the rule says of one part, or of all, that it holds, and no more.
@@ -122,7 +122,9 @@ class BoundRule(Record):
         if self.doubts is not None:
             self.doubts.forget()
         try:
-            outcomes = [said.outcome for said in self.rule.function(*self.arguments)]
+            outcomes = [
+                verdict.outcome for verdict in self.rule.function(*self.arguments)
+            ]
         except Exception:  # noqa: BLE001 - `judge_piece` says what it is
             return False
         if self.doubts is not None and self.doubts.seen:
@@ -230,16 +232,16 @@ class ClauseRule:
     def undecided(self, missing: MissingEvidence) -> list[Finding]:
         """Return the finding of a missing fact, the same for all plans that lack it."""
         key = missing.name, missing.reason
-        found = self._undecided.get(key)
-        if found is None:
-            found = [finding_of(self.judged, self._listed, _missing(missing))]
-            self._undecided[key] = found
-        return found
+        findings = self._undecided.get(key)
+        if findings is None:
+            findings = [finding_of(self.judged, self._listed, _missing(missing))]
+            self._undecided[key] = findings
+        return findings
 
     def _numbers_of(self, wanted: type[Numbers], context: JobContext) -> Numbers:
-        found = self._numbers.get(context)
-        if found is not None:
-            return found
+        result = self._numbers.get(context)
+        if result is not None:
+            return result
         clause = self.judged.clause.id
         known = self._edition.numbers(
             clause, nodes=context.nodes, precision=context.precision
@@ -252,8 +254,8 @@ class ClauseRule:
                 reason = "the edition has no value for this cluster"
                 missing = f"{clause}.{name}"
                 raise MissingEvidence(missing, reason)
-        found = self._numbers[context] = wanted(**numbers)
-        return found
+        result = self._numbers[context] = wanted(**numbers)
+        return result
 
 
 class RuleCall(Record):
@@ -345,17 +347,17 @@ class Judge:
             if not rules:
                 findings += without_rules
                 continue
-            found = [*without_rules]
+            result = [*without_rules]
             for rule in rules:
                 bound = rule.bind(evidence, context)
                 if isinstance(bound, list):
-                    found += bound
+                    result += bound
                     continue
                 of_rule: list[Finding] = []
                 for number in range(bound.pieces):
                     of_rule += bound.judge_piece(number)
-                found += (of_rule + bound.rest()) or rule.silent
-            findings += _failures(found) if only_failures else found
+                result += (of_rule + bound.rest()) or rule.silent
+            findings += _failures(result) if only_failures else result
         return findings
 
     def calls(self, evidence: Evidence) -> tuple[list[Finding], list[RuleCall]]:
@@ -415,8 +417,8 @@ class Judge:
 
     def _closed(self, clause: _Clause, applicability: Applicability) -> list[Finding]:
         """Return what is said where a clause does not apply, or no rule judges it."""
-        found = clause.closed.get(applicability)
-        if found is None:
+        findings = clause.closed.get(applicability)
+        if findings is None:
             judged, missing = clause.judged, applicability.missing
             verdict = Verdict("not_applicable", applicability.reason)
             if applicability.applies or (
@@ -425,11 +427,11 @@ class Judge:
                 verdict = _NO_RULE  # no fact that is missing would help
             elif missing:
                 verdict = Verdict("unknown", applicability.reason, missing=missing)
-            found = [finding_of(judged, None, verdict)]
+            findings = [finding_of(judged, None, verdict)]
             if judged.live_only:
-                found = _failures(found)
-            clause.closed[applicability] = found
-        return found
+                findings = _failures(findings)
+            clause.closed[applicability] = findings
+        return findings
 
     def _clause_rules(self, judged: JudgedClause) -> Sequence[ClauseRule]:
         clause = judged.clause
@@ -496,7 +498,9 @@ def _missing(evidence: MissingEvidence) -> Verdict:
 def _doubted(verdicts: list[Verdict], leaf: Value[object]) -> list[Verdict]:
     """Return the verdicts without a pass: the rule read a leaf that has no value."""
     kept = [verdict for verdict in verdicts if verdict.outcome != "pass"]
-    if len(kept) == len(verdicts) or any(said.outcome == "unknown" for said in kept):
+    if len(kept) == len(verdicts) or any(
+        verdict.outcome == "unknown" for verdict in kept
+    ):
         return kept
     return [*kept, _missing(MissingEvidence(leaf.name, leaf.note))]
 

@@ -233,16 +233,16 @@ def live_evidence(scopes: Scopes, measured: tuple[str, ...]) -> tuple[str, ...]:
         measured: the kinds of measurements that it has.
 
     """
-    found: dict[str, None] = dict.fromkeys(_OF_NODES if "node" in scopes else ())
+    result: dict[str, None] = dict.fromkeys(_OF_NODES if "node" in scopes else ())
     if scopes == OF_WAIVERS:
-        found["waivers"] = None
+        result["waivers"] = None
     if "fleet" in scopes:
-        found["fleet"] = None
+        result["fleet"] = None
     if measured:
         # Seldom, and the module knows all parts of a node.
         from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
 
-        found.update(
+        result.update(
             dict.fromkeys(kind for name in measured for kind in MEASURED[name])
         )
-    return (*found,)
+    return (*result,)

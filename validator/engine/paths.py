@@ -61,7 +61,7 @@ def _parts(pattern: str) -> tuple[str, ...]:
 
 
 def _is_name(pattern: str, name: str) -> bool:
-    return _fits(pattern, name, "*", lambda one, other: one in {"?", other})
+    return _fits(pattern, name, "*", lambda text, other: text in {"?", other})
 
 
 def _fits(
@@ -88,4 +88,4 @@ def _fits(
             at, here = widened[0] + 1, widened[1]
         else:
             return False
-    return all(one == any_number for one in pattern[at:])
+    return all(item == any_number for item in pattern[at:])

@@ -52,11 +52,11 @@ class RuleEntry(Record):
 
     def load(self) -> Rule:
         """Import the rule; raises StaleIndex when it says otherwise than this."""
-        found = imported_rule(self)
-        if entry_of(found, self.area, self.module) != self:
-            message = f"{INDEX}: {self.name} judges {found.clause}: run make generate"
+        rule = imported_rule(self)
+        if entry_of(rule, self.area, self.module) != self:
+            message = f"{INDEX}: {self.name} judges {rule.clause}: run make generate"
             raise StaleIndex(message)
-        return found
+        return rule
 
 
 # A rule before and after its module is imported.
@@ -105,12 +105,12 @@ def index_text() -> str:
     """Return what `rules/index.json` must hold."""
     entries = [entry_of(rule) for rule in built_in_rules()]
     content: dict[str, list[object]] = {}
-    for one in entries:
-        row: list[object] = [one.area, one.clause, one.confidence]
-        row += [one.frameworks, one.about, one.needs, one.scope]
+    for entry in entries:
+        row: list[object] = [entry.area, entry.clause, entry.confidence]
+        row += [entry.frameworks, entry.about, entry.needs, entry.scope]
         while row[-1] in {(), _OF_ANY[-1]}:
             row.pop()
-        content[one.name] = row
+        content[entry.name] = row
     rows = (
         f"{json.dumps(name)}: {json.dumps(content[name])}" for name in sorted(content)
     )
@@ -135,11 +135,11 @@ def entry_of(rule: Rule, area: str = "", module: str = "") -> RuleEntry:
 def _index() -> dict[str, RuleEntry]:
     try:
         with open(INDEX, encoding="utf-8") as file:
-            found: dict[str, list[Any]] = json.load(file)
+            result: dict[str, list[Any]] = json.load(file)
     except FileNotFoundError:
         return {}
     entries: dict[str, RuleEntry] = {}
-    for name, (area, clause, confidence, *rest) in found.items():
+    for name, (area, clause, confidence, *rest) in result.items():
         *concerns, scope = *rest, *_OF_ANY[len(rest) :]
         frameworks, about, needs = map(tuple, concerns)
         entries[name] = RuleEntry(
@@ -170,19 +170,19 @@ def _rule(area: str, name: str) -> Rule:
         module.__file__ = path
         sys.modules[full_name] = module
         loader.exec_module(module)
-    found: Rule = getattr(module, name)
-    return found
+    rule: Rule = getattr(module, name)
+    return rule
 
 
 def imported_rule(entry: RuleEntry) -> Rule:
     """Return the rule of an entry; raises what its import raises."""
     if not entry.module:
         return _rule(entry.area, entry.name)
-    found = getattr(import_module(entry.module), entry.name)
-    if not isinstance(found, Rule):
+    rule = getattr(import_module(entry.module), entry.name)
+    if not isinstance(rule, Rule):
         message = f"{entry.module}.{entry.name} is no rule"
         raise TypeError(message)
-    return found
+    return rule
 
 
 SOURCES = "speccheck.sources"
@@ -191,15 +191,15 @@ RULES = "speccheck.rules"
 
 def plugin_readers() -> list[AnyReader]:
     """The readers of installed packages; raises PluginFault, naming the package."""
-    found: list[AnyReader] = []
+    result: list[AnyReader] = []
     for point in _points(SOURCES):
         loaded = _loaded(point)
         reader = getattr(loaded, "READER", loaded)
         if not isinstance(reader, AnyReader):
             message = f"{_point_name(point)} holds no READER"
             raise PluginFault(message)
-        found.append(reader)
-    return found
+        result.append(reader)
+    return result
 
 
 def plugin_rules() -> list[RuleEntry]:

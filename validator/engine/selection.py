@@ -29,20 +29,20 @@ _MAY_BE_ERRORS = ("exact", "lower_bound")
 
 def weight(level: ClauseLevel, confidence: Confidence) -> Level:
     """Return what a failure weighs by the edition: advice is no error."""
-    found = _LEVELS[level]
-    if found == "error" and confidence not in _MAY_BE_ERRORS:
+    result = _LEVELS[level]
+    if result == "error" and confidence not in _MAY_BE_ERRORS:
         return "warning"
-    return found
+    return result
 
 
 def weight_of(judged: JudgedClause, rule: ListedRule | None) -> Level:
     """Return what a failure weighs: by the edition, or more where settings raise it."""
-    found = weight(judged.level, "exact" if rule is None else rule.confidence)
+    result = weight(judged.level, "exact" if rule is None else rule.confidence)
     for name, level in judged.raised_to:
         is_meant = not name or (rule is not None and rule.name == name)
-        if is_meant and RANKS[level] > RANKS[found]:
-            found = level
-    return found
+        if is_meant and RANKS[level] > RANKS[result]:
+            result = level
+    return result
 
 
 def with_levels(
@@ -55,10 +55,12 @@ def with_levels(
     for rule in rules:
         by_clause.setdefault(rule.clause, []).append(rule)
     clauses = tuple(
-        one._replace(
-            raised_to=tuple(_raises(one, levels, by_clause.get(one.clause.id, ())))
+        clause._replace(
+            raised_to=tuple(
+                _raises(clause, levels, by_clause.get(clause.clause.id, ()))
+            )
         )
-        for one in edition.clauses
+        for clause in edition.clauses
     )
     return edition._replace(clauses=clauses)
 
@@ -67,15 +69,15 @@ def _raises(
     judged: JudgedClause, levels: Sequence[RaisedLevel], rules: Sequence[RuleEntry]
 ) -> list[tuple[str, Level]]:
     """By the name of a rule, or of the whole clause: the empty one."""
-    found: list[tuple[str, Level]] = []
+    text_lists: list[tuple[str, Level]] = []
     of_clause = {judged.clause.id.lower(), judged.clause.area.lower()}
     for raised in levels:
         name = raised.name.lower()
         if name in of_clause:
-            found.append(("", raised.level))
-        named = [one.name for one in rules if name in {one.name, one.area}]
-        found.extend((one, raised.level) for one in named)
-    return found
+            text_lists.append(("", raised.level))
+        named = [rule.name for rule in rules if name in {rule.name, rule.area}]
+        text_lists.extend((text, raised.level) for text in named)
+    return text_lists
 
 
 class _Names(Record):
@@ -225,15 +227,15 @@ def told(place: Place) -> str:
 
 
 def unknown(
-    said: str, name: str, known: Mapping[str, str], edition: Edition
+    text: str, name: str, known: Mapping[str, str], edition: Edition
 ) -> UnknownSelection:
     """The fault of a name that nothing has; `said`: where and how it is given."""
-    return UnknownSelection(f"{said} {name}: {_no_such(name, known, edition)}")
+    return UnknownSelection(f"{text} {name}: {_no_such(name, known, edition)}")
 
 
-def in_vain(said: str, name: str, known: Mapping[str, str], edition: Edition) -> str:
+def in_vain(text: str, name: str, known: Mapping[str, str], edition: Edition) -> str:
     """Return the warning for a name that nothing has."""
-    return f"{said} {name} has no effect: {_no_such(name, known, edition)}"
+    return f"{text} {name} has no effect: {_no_such(name, known, edition)}"
 
 
 def names_of_rule(rule: RuleEntry) -> set[str]:
@@ -273,14 +275,14 @@ def _ignored_in_vain(
     policy: Policy, known: Mapping[str, str], edition: Edition
 ) -> Iterator[str]:
     locks = {lock.name.lower(): lock for lock in reversed(policy.mandatory)}
-    for one in policy.file_ignores:
-        said = f"{told(one.place)}: per-file-ignores"
-        for name in one.names:
+    for file_ignore in policy.file_ignores:
+        text = f"{told(file_ignore.place)}: per-file-ignores"
+        for name in file_ignore.names:
             lock = locks.get(name.lower())
             if lock is not None:
-                yield f"{said} {name} has no effect: mandatory by {told(lock.place)}"
+                yield f"{text} {name} has no effect: mandatory by {told(lock.place)}"
             elif name.lower() not in known:
-                yield in_vain(said, name, known, edition)
+                yield in_vain(text, name, known, edition)
 
 
 def _verify_level(
@@ -290,14 +292,14 @@ def _verify_level(
     known: Mapping[str, str],
 ) -> None:
     """Levels only ever rise: raise UnknownSelection for one below all that it is of."""
-    said = f"{told(raised.place)}: levels"
+    text = f"{told(raised.place)}: levels"
     if raised.name.lower() not in known:
-        raise unknown(said, raised.name, known, edition)
+        raise unknown(text, raised.name, known, edition)
     weights = _weights(raised.name.lower(), edition, rules)
-    if weights and all(RANKS[one] > RANKS[raised.level] for one in weights):
+    if weights and all(RANKS[item] > RANKS[raised.level] for item in weights):
         least = min(weights, key=RANKS.__getitem__)
         message = (
-            f'{said} {raised.name} = "{raised.level}": a failure weighs {least} '
+            f'{text} {raised.name} = "{raised.level}": a failure weighs {least} '
             "already, and a level is only ever raised: to silence one, write a waiver "
             "with its reason"
         )
@@ -306,7 +308,7 @@ def _verify_level(
 
 def _weights(name: str, edition: Edition, rules: Sequence[RuleEntry]) -> list[Level]:
     """Return what failures of all that bears a name weigh by the edition."""
-    found: list[Level] = [
+    texts: list[Level] = [
         weight(clause.level, "exact")
         for clause in edition.clauses.values()
         if name in {clause.id.lower(), clause.area.lower()}
@@ -316,4 +318,4 @@ def _weights(name: str, edition: Edition, rules: Sequence[RuleEntry]) -> list[Le
         for rule in rules
         if name in names_of_rule(rule) and rule.clause in edition.clauses
     ]
-    return found or of_rules
+    return texts or of_rules

@@ -43,15 +43,15 @@ _MASK = re.compile(r"[01]{8}")
 def tailored_by(edition: Edition, path: str) -> Edition:
     """Return the edition with the own numbers of a file; raises TailoringFault."""
     now = today()
-    found = _entries(edition, path)
+    own_numbers = _entries(edition, path)
     in_force: list[OwnNumber] = []
     lapsed: list[OwnNumber] = []
-    for one in found:
-        left = days_left(one.expires, now)
-        (lapsed if left is not None and left < 0 else in_force).append(one)
+    for own_number in own_numbers:
+        left = days_left(own_number.expires, now)
+        (lapsed if left is not None and left < 0 else in_force).append(own_number)
     clauses = dict(edition.clauses)
-    for one in in_force:
-        clauses[one.clause] = _with_own(clauses[one.clause], one)
+    for own_number in in_force:
+        clauses[own_number.clause] = _with_own(clauses[own_number.clause], own_number)
     return edition._replace(
         clauses=clauses, tailoring=tuple(in_force), lapsed=tuple(lapsed)
     )
@@ -173,9 +173,9 @@ class _File:
             raise self._fault(at, "value is missing: the own number")
         value = row["value"]
         released = next(
-            one
-            for one in (number.value, *number.by_profile.values())
-            if one is not None
+            item
+            for item in (number.value, *number.by_profile.values())
+            if item is not None
         )
         if isinstance(released, tuple):
             return self._list(value, path)
@@ -188,7 +188,7 @@ class _File:
         if not 0 < len(items) <= MOST_ITEMS or not all(map(_is_item, items)):
             message = f"must be a list of 1 to {MOST_ITEMS} texts or numbers"
             raise self._fault(path, message)
-        return tuple(kept(one) if isinstance(one, str) else one for one in items)
+        return tuple(kept(item) if isinstance(item, str) else item for item in items)
 
     def _word(self, value: object, path: KeyPath, number: Number) -> NumberValue:
         if not isinstance(value, str) or not 0 < len(value.strip()) <= LONGEST_TEXT:
@@ -269,14 +269,14 @@ def _is_field(at: KeyPath) -> bool:
     return len(at) == _OF_A_FIELD and at[-1] in FIELDS
 
 
-def _is_item(one: object) -> bool:
-    if isinstance(one, str):
-        return 0 < len(one.strip()) <= LONGEST_TEXT
-    return isinstance(one, int | float) and not isinstance(one, bool)
+def _is_item(item: object) -> bool:
+    if isinstance(item, str):
+        return 0 < len(item.strip()) <= LONGEST_TEXT
+    return isinstance(item, int | float) and not isinstance(item, bool)
 
 
 def _printable(text: str) -> str:
-    return "".join(one if one.isprintable() else "?" for one in text)
+    return "".join(item if item.isprintable() else "?" for item in text)
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
@@ -288,7 +288,7 @@ def _is_counted(number: Number) -> bool:
     """Return whether a part of one makes no sense: nodes, links, bytes."""
     unit = number.unit
     values = (number.value, *number.by_profile.values())
-    if unit.name in _MEASURED or any(isinstance(one, float) for one in values):
+    if unit.name in _MEASURED or any(isinstance(value, float) for value in values):
         return False
     return bool(unit.singular) or unit.name in _COUNTED
 
@@ -310,17 +310,18 @@ def headline(edition: Edition) -> str:
     return "1 number is tailored" if count == 1 else f"{count:,} numbers are tailored"
 
 
-def own_number_text(one: OwnNumber) -> str:
+def own_number_text(own_number: OwnNumber) -> str:
     """`COMM-001 min_nodes: 16 nodes instead of 8 nodes: why (who, until when)`."""
-    value = number_text(one.released, one.value)
+    value = number_text(own_number.released, own_number.value)
     return (
-        f"{one.clause} {one.number}: {value} instead of {_released_text(one)}: "
-        f"{one.reason} ({one.owner}, until {one.expires})"
+        f"{own_number.clause} {own_number.number}: {value} instead of "
+        f"{_released_text(own_number)}: "
+        f"{own_number.reason} ({own_number.owner}, until {own_number.expires})"
     )
 
 
-def _released_text(one: OwnNumber) -> str:
-    number = one.released
+def _released_text(own_number: OwnNumber) -> str:
+    number = own_number.released
     if number.value is None:
         return "what the profile gives"
     text = number_text(number, number.value)
@@ -330,18 +331,23 @@ def _released_text(one: OwnNumber) -> str:
 def tailored_lines(edition: Edition, *, full: bool = True) -> Iterator[str]:
     """Yield a line for each own number; beyond a screen, how many more."""
     shown = edition.tailoring if full else edition.tailoring[:_MOST_LINES]
-    yield from (f"tailored {own_number_text(one)}" for one in shown)
+    yield from (f"tailored {own_number_text(own_number)}" for own_number in shown)
     rest = len(edition.tailoring) - len(shown)
     if rest:
         yield f"{rest:,} more tailored numbers (--full)"
 
 
-def lapsed_text(one: OwnNumber) -> str:
+def lapsed_text(own_number: OwnNumber) -> str:
     """Return the warning that an own number has no effect any more."""
-    span = one.place.span
-    at = f"{one.place.file}:{span.line}:{span.column}" if span else one.place.file
+    span = own_number.place.span
+    at = (
+        f"{own_number.place.file}:{span.line}:{span.column}"
+        if span
+        else own_number.place.file
+    )
     return (
-        f"{at}: {one.clause} {one.number}: expired on {one.expires} (UTC) and has no "
+        f"{at}: {own_number.clause} {own_number.number}: expired on "
+        f"{own_number.expires} (UTC) and has no "
         f"effect: the edition's own number counts; renew or delete the entry"
     )
 
@@ -350,16 +356,16 @@ def tailoring_data(edition: Edition) -> list[dict[str, Scalar | None]]:
     """Own numbers as reports of programs and certificates list them."""
     return [
         {
-            "clause": one.clause,
-            "number": one.number,
-            "edition_value": _scalar(one.released.value),
-            "own_value": _scalar(one.value),
-            "unit": one.released.unit.name,
-            "reason": one.reason,
-            "owner": one.owner,
-            "expires": one.expires,
+            "clause": own_number.clause,
+            "number": own_number.number,
+            "edition_value": _scalar(own_number.released.value),
+            "own_value": _scalar(own_number.value),
+            "unit": own_number.released.unit.name,
+            "reason": own_number.reason,
+            "owner": own_number.owner,
+            "expires": own_number.expires,
         }
-        for one in edition.tailoring
+        for own_number in edition.tailoring
     ]
 
 
@@ -385,7 +391,7 @@ def values_text(names: Iterable[str], numbers: Mapping[str, OwnNumber]) -> str:
 
 
 def beside_edition(
-    bound: "BoundRule", said: Sequence[Finding], number: int
+    bound: "BoundRule", result: Sequence[Finding], number: int
 ) -> list[Finding]:
     """Return what a rule says by own numbers, with what it would say by the edition's.
 
@@ -394,7 +400,7 @@ def beside_edition(
 
     Args:
         bound: the rule, which reads own numbers.
-        said: by these, of one part or of all at once.
+        result: by these, of one part or of all at once.
         number: of the part.
 
     """
@@ -402,37 +408,37 @@ def beside_edition(
     values = values_text(bound.of.tailored(bound.rule), own)
     if bound.by_edition is None or isinstance(bound.by_edition, list):
         text = "the edition has no number here"
-        return [_noted(finding, values, text) for finding in said]
+        return [_noted(finding, values, text) for finding in result]
     by_edition = bound.by_edition.judge_piece(number)
-    found = list(said)
+    findings = list(result)
     if not any(finding.outcome == "error" for finding in by_edition):
         # A rule that breaks on an own number alone is no bug of the rule.
-        found = [
+        findings = [
             finding._replace(
                 outcome="unknown",
                 message=f"cannot be judged by {values}: {finding.message}",
             )
             if finding.outcome == "error"
             else finding
-            for finding in said
+            for finding in result
         ]
-    failed = {finding.places for finding in found if finding.outcome == "fail"}
+    failed = {finding.places for finding in findings if finding.outcome == "fail"}
     strict = {finding.places for finding in by_edition if finding.outcome == "fail"}
     text = "by the edition's own number it does not fail"
-    found = [
+    findings = [
         _noted(finding, values, text)
         if finding.outcome == "fail" and finding.places not in strict
         else finding
-        for finding in found
+        for finding in findings
     ]
     for finding in by_edition:
         if finding.outcome == "fail" and finding.places not in failed:
-            _mark_loosened(bound, found, finding, values)
-    return found
+            _mark_loosened(bound, findings, finding, values)
+    return findings
 
 
 def _mark_loosened(
-    bound: "BoundRule", found: list[Finding], lost: Finding, values: str
+    bound: "BoundRule", findings: list[Finding], lost: Finding, values: str
 ) -> None:
     """Mark what is said of a place instead of a failure; or say so besides."""
     from speccheck.validator.engine.judge import finding_of  # noqa: PLC0415 - a cycle
@@ -440,17 +446,17 @@ def _mark_loosened(
     text = f"loosened: by the edition's own number it fails: {lost.message}"
     unmarked = [
         index
-        for index, finding in enumerate(found)
+        for index, finding in enumerate(findings)
         if finding.outcome not in {"fail", "error"} and not finding.is_loosened
     ]
-    same = [index for index in unmarked if found[index].places == lost.places]
+    same = [index for index in unmarked if findings[index].places == lost.places]
     if not unmarked:
         silent = Verdict("not_applicable", "by an own number it does not apply")
         other = finding_of(bound.of.judged, bound.rule, silent)
-        found.append(other._replace(subject=lost.subject))
-        unmarked = [len(found) - 1]
+        findings.append(other._replace(subject=lost.subject))
+        unmarked = [len(findings) - 1]
     at = (same or unmarked)[0]
-    found[at] = _noted(found[at], values, text)._replace(is_loosened=True)
+    findings[at] = _noted(findings[at], values, text)._replace(is_loosened=True)
 
 
 def _noted(finding: Finding, values: str, text: str) -> Finding:

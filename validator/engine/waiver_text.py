@@ -111,10 +111,10 @@ class KnownNames(Record):
 
 def read_comment(text: str, known: KnownNames) -> WrittenWaiver | None:
     """What follows `speccheck:` in a comment; None for words that are no waiver."""
-    found = _WORD.fullmatch(text.strip())
-    if found is None:
+    match = _WORD.fullmatch(text.strip())
+    if match is None:
         return None
-    word, listed, closing, rest = found.groups()
+    word, listed, closing, rest = match.groups()
     if word.lower() not in {LINE, FILE}:
         return _misspelt(word, listed, rest)
     faults: list[str] = []
@@ -180,14 +180,14 @@ def _fields(text: str) -> tuple[dict[str, str], str, list[str]]:
     fields: dict[str, str] = {}
     faults: list[str] = []
     while parts:
-        found = _FIELD.fullmatch(parts[-1])
-        name = found[1].lower() if found else ""
-        close = _field(name) if found else None
-        if found is None or close is None or (len(parts) == 1 and close != name):
+        match = _FIELD.fullmatch(parts[-1])
+        name = match[1].lower() if match else ""
+        close = _field(name) if match else None
+        if match is None or close is None or (len(parts) == 1 and close != name):
             break
         if name != close:
             faults.append(f"no field {name}: did you mean {close}=?")
-        fields.setdefault(close, kept(found[2]))
+        fields.setdefault(close, kept(match[2]))
         parts.pop()
     reason = kept(";".join(parts).strip(" \t:-;"))
     return fields, reason, faults

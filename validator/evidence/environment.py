@@ -20,7 +20,7 @@ class Variable(Record):
     @property
     def written_at(self) -> tuple[Place, ...]:
         """All places where it is set: those of its parts, where it has some."""
-        return tuple(one.place for one in self.parts) or (self.place,)
+        return tuple(part.place for part in self.parts) or (self.place,)
 
 
 class Environment(Record):
@@ -39,7 +39,7 @@ class Environment(Record):
         """Whether a file sets the variable; `NCCL_IB_*` asks for any of that kind."""
         if name.endswith("*"):
             start = name[:-1]
-            return any(one.name.startswith(start) for one in self.variables)
+            return any(variable.name.startswith(start) for variable in self.variables)
         return self.find(name) is not None
 
     def find(self, name: str) -> Variable | None:

@@ -20,13 +20,13 @@ class Evidence:
 
     def __getitem__(self, kind: type[Kind]) -> Kind:
         """Return the evidence of a kind; raises KeyError where there is none."""
-        found: Kind = self.by_kind[kind]
-        return found
+        result: Kind = self.by_kind[kind]
+        return result
 
     def get(self, kind: type[Kind]) -> Kind | None:
         """Return the evidence of a kind, if there is any."""
-        found: Kind | None = self.by_kind.get(kind)
-        return found
+        result: Kind | None = self.by_kind.get(kind)
+        return result
 
     def with_more(self, more: Mapping[type, object]) -> "Evidence":
         """Return the same with other kinds of evidence, or others of the same kinds."""

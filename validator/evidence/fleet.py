@@ -44,14 +44,14 @@ class SampledLeaf(Record):
 
 def _one(kind: str, *fields: str, is_told: bool = False) -> tuple[SharedLeaf, ...]:
     return tuple(
-        SharedLeaf(f"{kind}.{one}", kind, one, is_told=is_told) for one in fields
+        SharedLeaf(f"{kind}.{field}", kind, field, is_told=is_told) for field in fields
     )
 
 
 def _distinct(*fields: str, is_told: bool = False) -> tuple[SharedLeaf, ...]:
     return tuple(
-        SharedLeaf(f"gpus.{one}", "gpus", one, "distinct", is_told=is_told)
-        for one in fields
+        SharedLeaf(f"gpus.{field}", "gpus", field, "distinct", is_told=is_told)
+        for field in fields
     )
 
 
@@ -241,9 +241,9 @@ class Shared(Record):
     @property
     def usual(self) -> Group | None:
         """The value that more than half of the nodes have, of those that tell it."""
-        told = sum(len(one.hosts) for one in self.groups)
+        number = sum(len(group.hosts) for group in self.groups)
         first = self.groups[:1]
-        return first[0] if first and 2 * len(first[0].hosts) > told else None
+        return first[0] if first and 2 * len(first[0].hosts) > number else None
 
 
 class Samples(Record):
@@ -298,16 +298,16 @@ class Fleet:
 
     def leaf(self, name: str) -> Shared:
         """One leaf over all nodes; raises MissingEvidence where no node tells it."""
-        found = self.shared.get(name)
-        if found is None or not found.groups:
+        shared = self.shared.get(name)
+        if shared is None or not shared.groups:
             reason = "no node tells it"
-            if found is not None and found.unseen:
-                reason = found.unseen[0].value
+            if shared is not None and shared.unseen:
+                reason = shared.unseen[0].value
             raise MissingEvidence(name, reason)
-        return found
+        return shared
 
     def variables(self) -> tuple[Shared, ...]:
         """Return each environment variable that some node sets, over all nodes."""
         return tuple(
-            one for name, one in self.shared.items() if name.startswith(VARIABLES)
+            shared for name, shared in self.shared.items() if name.startswith(VARIABLES)
         )

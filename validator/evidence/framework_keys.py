@@ -315,11 +315,13 @@ class FrameworkKeys(Record):
         if own is None or not own.number or own.or_newer:
             return False
         newest = [
-            one
-            for one in (parse_version(text) for text in self.versions)
-            if one.number and self._same_family(own, one)
+            framework_version
+            for framework_version in (parse_version(text) for text in self.versions)
+            if framework_version.number and self._same_family(own, framework_version)
         ]
-        return any(not one.surely_before(own) for one in newest)
+        return any(
+            not framework_version.surely_before(own) for framework_version in newest
+        )
 
     @property
     def newest(self) -> str:
@@ -339,8 +341,10 @@ class FrameworkKeys(Record):
         Where that changed and the version does not decide it, the mildest of the
         policies: what is not known never makes an error.
         """
-        found = self._policies_for(path)
-        return policy_at(found, self._own(version)) if found else self.default_policy
+        policies = self._policies_for(path)
+        return (
+            policy_at(policies, self._own(version)) if policies else self.default_policy
+        )
 
     def is_open(self, path: KeyPath) -> bool:
         """Return whether a training script may define a key of its own at `path`.
@@ -421,7 +425,7 @@ class FrameworkKeys(Record):
         successors = [tuple(name.split(".")) for name in row.deprecated_by]
         if self._own(version) is None:
             rows = [self.lookup(successor) for successor in successors]
-            return any(one and one.since.startswith(_OLDEST) for one in rows)
+            return any(row and row.since.startswith(_OLDEST) for row in rows)
         return not successors or not all(
             self.too_new(successor, version) for successor in successors
         )
@@ -468,9 +472,9 @@ class FrameworkKeys(Record):
         parents = dotted(path).split(".")[:-1]
         for length in range(len(parents), -1, -1):
             section = ".".join(parents[:length])
-            found = [row for row in self.policies if row.section == section]
-            if found:
-                return found
+            policies = [row for row in self.policies if row.section == section]
+            if policies:
+                return policies
         return []
 
     def _own(self, version: FrameworkVersion | None) -> FrameworkVersion | None:
@@ -481,17 +485,28 @@ class FrameworkKeys(Record):
         return version if version.framework in families else None
 
     def _same_family(
-        self, one: FrameworkVersion | None, other: FrameworkVersion
+        self, framework_version: FrameworkVersion | None, other: FrameworkVersion
     ) -> bool:
         names = {self.framework: self.family, None: self.family}
-        first = one.framework if one else None
+        first = framework_version.framework if framework_version else None
         return names.get(first, first) == names.get(other.framework, other.framework)
 
     def _version_before(self, version: FrameworkVersion) -> FrameworkVersion | None:
         """Return the last tabulated version of the same family before `version`."""
         tabulated = (parse_version(text) for text in self.versions)
-        same = [one for one in tabulated if self._same_family(one, version)]
-        return next((one for one in same[::-1] if not one.at_least(version)), None)
+        same = [
+            framework_version
+            for framework_version in tabulated
+            if self._same_family(framework_version, version)
+        ]
+        return next(
+            (
+                framework_version
+                for framework_version in same[::-1]
+                if not framework_version.at_least(version)
+            ),
+            None,
+        )
 
     def _is_whole_minor(
         self, version: FrameworkVersion, gone: FrameworkVersion
@@ -546,12 +561,12 @@ def _patterns(
 
     Each with its place in the table, where the first that fits counts.
     """
-    found: dict[str, list[tuple[int, str, Sequence[str]]]] = {}
+    result: dict[str, list[tuple[int, str, Sequence[str]]]] = {}
     for place, name in enumerate(table.patterns):
         parts = name.split(".")
         first = "*" if "*" in parts[0] else parts[0]
-        found.setdefault(first, []).append((place, name, parts))
-    return found
+        result.setdefault(first, []).append((place, name, parts))
+    return result
 
 
 def _parent(name: str) -> str:

@@ -85,8 +85,10 @@ def without_keys(keys: "Iterable[StatedKey]", *, is_safe: bool) -> Fix | None:
 def without_variables(variables: "Iterable[Variable]", *, is_safe: bool) -> Fix:
     """Remove the variables from every pod of a job."""
     gone = tuple(variables)
-    names = ", ".join(one.name for one in gone)
-    changes = tuple(to_remove(place) for one in gone for place in one.written_at)
+    names = ", ".join(variable.name for variable in gone)
+    changes = tuple(
+        to_remove(place) for variable in gone for place in variable.written_at
+    )
     return Fix(f"delete {names}", changes, is_safe)
 
 
@@ -104,8 +106,10 @@ def variable_renamed(variable: "Variable", name: str, *, is_safe: bool) -> Fix:
 
 def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
     """Return the flag of a command line, where it is surely given, and once."""
-    found = [key for file in stated.files for key in file.keys if key.path == (name,)]
-    return found[0] if len(found) == 1 and found[0].is_sure else None
+    stated_keys = [
+        key for file in stated.files for key in file.keys if key.path == (name,)
+    ]
+    return stated_keys[0] if len(stated_keys) == 1 and stated_keys[0].is_sure else None
 
 
 def combined(says: str, changes: Iterable[Change], *, is_safe: bool = False) -> Fix:
@@ -125,14 +129,14 @@ def _stated_key(leaf: Value[Any], stated: "StatedKeys") -> "StatedKey | None":
     if leaf.status != "stated" or len(leaf.places) != 1:
         return None
     place = leaf.places[0]
-    found = [
+    stated_keys = [
         key
         for file in stated.files
         if file.file == place.file
         for key in file.keys
         if _is_at(key, place)
     ]
-    return found[0] if len(found) == 1 and found[0].is_sure else None
+    return stated_keys[0] if len(stated_keys) == 1 and stated_keys[0].is_sure else None
 
 
 def _is_at(key: "StatedKey", place: Place) -> bool:
@@ -164,7 +168,7 @@ def renamed_key(
     new_above, _, new = row.deprecated_by[0].rpartition(".")
     if key.path[-1] != old or above != new_above:
         return None  # an alias, or a name at another level
-    if any(one.path == (*key.path[:-1], new) for one in file.keys):
+    if any(stated_key.path == (*key.path[:-1], new) for stated_key in file.keys):
         return None
     says = f"rename {key.place.key} to {new}"
     return Fix(says, (to_rename(key.value_place, new),), is_safe)
@@ -178,16 +182,16 @@ def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
     return Fix(says, (to_set(key.value_place, value),), is_safe)
 
 
-def typed(one: "LoadedAs", *, is_safe: bool) -> Fix | None:
+def typed(loaded_as: "LoadedAs", *, is_safe: bool) -> Fix | None:
     """Write a text so that it loads as what its writer means.
 
     Never safe for a text that means false: as a text it has counted as true.
     """
-    value = _meant(one.written.strip("\"'"), one.expected)
+    value = _meant(loaded_as.written.strip("\"'"), loaded_as.expected)
     if value is None:
         return None
-    says = f"write {one.key} as {_AS.get(one.expected, one.expected)}"
-    return Fix(says, (to_set(one.place, value),), is_safe and value is not False)
+    says = f"write {loaded_as.key} as {_AS.get(loaded_as.expected, loaded_as.expected)}"
+    return Fix(says, (to_set(loaded_as.place, value),), is_safe and value is not False)
 
 
 _AS = {"true or false": "a switch", "the word 'no' in quotes": "a text"}

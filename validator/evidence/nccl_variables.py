@@ -46,7 +46,7 @@ class NameList:
         self.is_excluding = text.startswith("^")
         text = text.removeprefix("^")
         self.is_exact = text.startswith("=")
-        parts = (one.partition(":") for one in text.removeprefix("=").split(","))
+        parts = (part.partition(":") for part in text.removeprefix("=").split(","))
         self.entries = tuple(
             (name, int(port) if port.isdecimal() else None)
             for name, _, port in parts
@@ -63,7 +63,7 @@ class NameList:
         """Return whether the list leaves that adapter or interface to NCCL."""
         if not self.entries:
             return True
-        is_listed = any(self.matches(one, name, port) for one in self.entries)
+        is_listed = any(self.matches(entry, name, port) for entry in self.entries)
         return is_listed != self.is_excluding
 
 
@@ -170,9 +170,9 @@ class Platform(Record):
 
     def is_followed(self, variables: Iterable[Variable]) -> bool:
         """Whether a file sets several of the set as published, and none otherwise."""
-        shared = [one for one in variables if one.name in self.variables]
+        shared = [variable for variable in variables if variable.name in self.variables]
         return len(shared) >= FEWEST_SHARED and all(
-            self.publishes(one.name, one.value or "") for one in shared
+            self.publishes(variable.name, variable.value or "") for variable in shared
         )
 
 
@@ -229,7 +229,7 @@ class NcclVariables:
                     best = mistakes, known
         if best is not None:
             return best[1]
-        return next((one for one in self._rows if _leaves_out(name, one)), None)
+        return next((row for row in self._rows if _leaves_out(name, row)), None)
 
     def default(self, name: str, used: Release) -> int | None:
         """The number that holds when the variable is not set; None where unknown.
@@ -285,7 +285,7 @@ class NcclVariables:
             is_meant = (
                 instance in platform.instances
                 if instance
-                else platform.is_marked(one.name for one in variables)
+                else platform.is_marked(variable.name for variable in variables)
             )
             if is_meant:
                 yield platform

@@ -488,8 +488,8 @@ def with_doubts(
     doubts = Doubts()
     watched = dict(leaves)
     for leaf in doubtful:
-        watched[leaf.name] = one = DoubtfulValue._make(leaf)
-        one.doubts = doubts
+        watched[leaf.name] = doubtful_value = DoubtfulValue._make(leaf)
+        doubtful_value.doubts = doubts
     return watched, doubts
 
 

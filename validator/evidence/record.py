@@ -71,7 +71,7 @@ else:
                     return _make_tuple(cls, values)
                 given = {**cls._field_defaults, **named}
                 if given.keys() >= set(rest) and named.keys() <= set(rest):
-                    return _make_tuple(cls, (*values, *[given[one] for one in rest]))
+                    return _make_tuple(cls, (*values, *[given[item] for item in rest]))
             cls.__new__ = _constructor(cls)
             return cls.__new__(cls, *values, **named)
 

@@ -109,7 +109,7 @@ def masked(text: str) -> str:
 
 def _is_placeholder(text: str) -> bool:
     lower = text.lower()
-    return any(one in lower for one in _PLACEHOLDERS)
+    return any(text in lower for text in _PLACEHOLDERS)
 
 
 def _is_dull(token: str) -> bool:

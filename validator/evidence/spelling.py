@@ -107,7 +107,9 @@ def _nearest(written: str, names: Iterable[str]) -> str | None:
         if abs(len(other) - len(plain)) > limit or _digits(other) != numbers:
             continue
         # an edit takes away one letter at most, and brings in one at most
-        lost = sum(max(0, plain.count(one) - other.count(one)) for one in letters)
+        lost = sum(
+            max(0, plain.count(letter) - other.count(letter)) for letter in letters
+        )
         if lost > limit or lost + len(other) - len(plain) > limit:
             continue
         edits = distance(*_differing_parts(plain, other))

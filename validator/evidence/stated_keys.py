@@ -109,9 +109,9 @@ class KeyedFile(Record):
                     texts.append((key, value))
             elif type(value) is list:
                 texts += [
-                    (key, one)
-                    for one in value
-                    if type(one) is str and len(one) >= _SHORTEST_TEXT
+                    (key, text)
+                    for text in value
+                    if type(text) is str and len(text) >= _SHORTEST_TEXT
                 ]
             if table is not None:
                 standing = table.standing(key.path)

@@ -31,7 +31,7 @@ _FEWEST_LETTERS = 2  # NVIDIA/nccl src/misc/socket.cc: one letter counts as not 
 def entries(text: str) -> list[str]:
     """Return the entries of a list, without its operators and without blanks."""
     listed = text.strip().removeprefix("^").removeprefix("=").split(",")
-    return [one.strip() for one in listed]
+    return [text.strip() for text in listed]
 
 
 def _distinct_entries(text: str) -> bool:
@@ -39,18 +39,18 @@ def _distinct_entries(text: str) -> bool:
 
     Source: pytorch/pytorch torch/cuda/__init__.py (_parse_visible_devices).
     """
-    found = entries(text)
-    if not found[0].startswith(("GPU-", "MIG-")):
-        ends = (at for at, one in enumerate(found) if not one.isdecimal())
-        found = found[: next(ends, len(found))]
-    return len(found) == len(set(found))
+    texts = entries(text)
+    if not texts[0].startswith(("GPU-", "MIG-")):
+        ends = (at for at, text in enumerate(texts) if not text.isdecimal())
+        texts = texts[: next(ends, len(texts))]
+    return len(texts) == len(set(texts))
 
 
 def _exclusion_of_loopback(text: str) -> bool:
     """Return whether a list that excludes something excludes the loopback as well."""
     is_exact = text.strip().startswith("^=")
     return not text.strip().startswith("^") or any(
-        one == "lo" or (one == "l" and not is_exact) for one in entries(text)
+        entry == "lo" or (entry == "l" and not is_exact) for entry in entries(text)
     )
 
 
@@ -62,8 +62,8 @@ def _prefixes_that_differ(text: str) -> bool:
     """No name without `=` is the beginning of others of the same kind: mlx5_1."""
     if text.strip().lstrip("^").startswith("="):
         return True
-    names = [one.partition(":")[0] for one in entries(text)]
-    return not any(one.endswith("_1") for one in names)
+    names = [entry.partition(":")[0] for entry in entries(text)]
+    return not any(name.endswith("_1") for name in names)
 
 
 def _power_of_two(text: str) -> bool:
@@ -74,7 +74,7 @@ def _power_of_two(text: str) -> bool:
 def _address_range(text: str) -> bool:
     address, slash, length = text.strip().partition("/")
     plain = address.replace(":", "").replace(".", "")
-    is_address = bool(plain) and all(one in "0123456789abcdefABCDEF" for one in plain)
+    is_address = bool(plain) and all(text in "0123456789abcdefABCDEF" for text in plain)
     return bool(slash) and is_address and length.isdecimal()
 
 
@@ -83,7 +83,7 @@ def _two_letters(text: str) -> bool:
 
 
 def _no_blanks(text: str) -> bool:
-    return not any(one.isspace() for one in text.strip())
+    return not any(item.isspace() for item in text.strip())
 
 
 def _written_out_path(text: str) -> bool:
@@ -91,8 +91,8 @@ def _written_out_path(text: str) -> bool:
 
 
 def _subsystems(text: str) -> bool:
-    named = [one.removeprefix("^").upper() for one in entries(text)]
-    return all(one in _SUBSYSTEMS for one in named if one)
+    named = [entry.removeprefix("^").upper() for entry in entries(text)]
+    return all(text in _SUBSYSTEMS for text in named if text)
 
 
 def _address_and_port(text: str) -> bool:
@@ -119,8 +119,8 @@ def _is(text: str, wanted: Sequence[str | int]) -> bool:
     number = integer_seen(text) or 0  # no number at the start is read as 0
     folded = text.strip().lower()
     return any(
-        number == one if isinstance(one, int) else folded == one.lower()
-        for one in wanted
+        number == item if isinstance(item, int) else folded == item.lower()
+        for item in wanted
     )
 
 
@@ -140,11 +140,11 @@ def _below(text: str, limit: int) -> bool:
 
 
 def _lists(text: str, words: Sequence[str]) -> bool:
-    return any(one.upper() in words for one in entries(text))
+    return any(entry.upper() in words for entry in entries(text))
 
 
 def _begins(text: str, starts: Sequence[str]) -> bool:
-    return text.strip().lower().startswith(tuple(one.lower() for one in starts))
+    return text.strip().lower().startswith(tuple(start.lower() for start in starts))
 
 
 # Tests of one text by itself; those that look at other variables are the relation's.
@@ -236,7 +236,7 @@ class Relation(Record):
         open_tests += [leaf.name for leaf, _ in leaves if leaf.value is None]
         if open_tests:
             return open_tests[0]
-        shown = tuple(one for one in causes if one not in dropped)
+        shown = tuple(cause for cause in causes if cause not in dropped)
         return Match(self, shown, dropped, tuple(leaf for leaf, _ in leaves))
 
     def _causes(self, job: Job) -> tuple[list[Variable] | None, list[str]]:
@@ -256,17 +256,17 @@ class Relation(Record):
         return causes, open_tests
 
     def _dropped(self, job: Job) -> Iterator[Variable]:
-        for one in job.environment.variables:
-            name = one.name
-            if name in self.drops_but or one.value == "":
+        for variable in job.environment.variables:
+            name = variable.name
+            if name in self.drops_but or variable.value == "":
                 continue
             is_meant = name not in self.when and _begins_as(name, self.drops)
             if not is_meant and name not in self.drops:
                 continue
-            if (one.value or "").strip().lower() in self.drops_unless:
+            if (variable.value or "").strip().lower() in self.drops_unless:
                 continue
-            if not _are_published([one], job):
-                yield one
+            if not _are_published([variable], job):
+                yield variable
 
     def _release_tests(self, nccl: NcclVariables) -> Iterator[tuple[str, Test]]:
         """Yield the bounds that do not hold for all releases that are still in use."""
@@ -299,8 +299,8 @@ class Relations:
     def about(self, kind: str, environment: Environment) -> Iterator[Relation]:
         """The rows of a kind that concern what is set, in the order of the table."""
         numbers: set[int] = set()
-        for one in environment.variables:
-            numbers.update(self._by_name.get((kind, one.name), ()))
+        for variable in environment.variables:
+            numbers.update(self._by_name.get((kind, variable.name), ()))
         for (wanted, start), rows in self._by_start.items():
             if wanted == kind and environment.sets(start + "*"):
                 numbers.update(rows)
@@ -330,8 +330,12 @@ def _first(name: str, environment: Environment) -> Variable | None:
     """Return the variable of that name, or the first that begins so."""
     if not name.endswith("*"):
         return environment.find(name)
-    found = (one for one in environment.variables if one.name.startswith(name[:-1]))
-    return next(found, None)
+    result = (
+        variable
+        for variable in environment.variables
+        if variable.name.startswith(name[:-1])
+    )
+    return next(result, None)
 
 
 def _text_holds(word: str, operand: Operand, text: str, job: Job) -> bool:
@@ -369,12 +373,15 @@ def _leaf_holds(value: Operand, test: Test) -> bool:
 
 
 def _begins_as(name: str, patterns: Sequence[str]) -> bool:
-    return any(one.endswith("*") and name.startswith(one[:-1]) for one in patterns)
+    return any(
+        pattern.endswith("*") and name.startswith(pattern[:-1]) for pattern in patterns
+    )
 
 
 def _are_published(variables: Sequence[Variable], job: Job) -> bool:
     """Return whether the provider of the machine publishes one of the values."""
     instance = job.plan.value("cluster.instance_type").value
     return any(
-        job.nccl.is_published(one, job.environment, instance) for one in variables
+        job.nccl.is_published(variable, job.environment, instance)
+        for variable in variables
     )

@@ -25,20 +25,20 @@ class Expected(Record):
 
 
 def attendance(
-    portion: Portion, asked: Expected, job_nodes: int | None = None
+    portion: Portion, result: Expected, job_nodes: int | None = None
 ) -> Attendance:
     """Who was expected, by the user or by the engine, and who came.
 
     Args:
         portion: all nodes that reported.
-        asked: what the user expects; wins over what engines said.
+        result: what the user expects; wins over what engines said.
         job_nodes: how many the job takes, where nobody says how many there are.
 
     """
-    expected = asked if asked.number is not None else _by_engines(portion.told)
+    expected = result if result.number is not None else _by_engines(portion.told)
     if expected.number is None and job_nodes is not None:
         expected = Expected(job_nodes, (), "the job takes so many")
-    came = {one.name for one in portion.nodes}
+    came = {node.name for node in portion.nodes}
     names = {*expected.names}
     missing = tuple(sorted(names - came, key=natural))
     unexpected = tuple(sorted(came - names, key=natural)) if names else ()
@@ -57,17 +57,17 @@ def attendance(
     )
 
 
-def _by_engines(told: Mapping[Told, int]) -> Expected:
+def _by_engines(result: Mapping[Told, int]) -> Expected:
     """What the engine says of the run, where it says the same on all nodes."""
-    runs = {(one.engine, one.job): one for one in told}
+    runs = {(item.engine, item.job): item for item in result}
     if not runs:
         return Expected(told="no engine says how many nodes there are")
     if len(runs) > 1:
         jobs = ", ".join(sorted(f"{engine} {job}" for engine, job in runs)[:3])
         return Expected(told=f"the nodes are of {len(runs)} runs: {jobs}")
-    counts = {one.nodes for one in told if one.nodes is not None}
-    lists = {one.node_list for one in told if one.node_list}
-    engine = next(iter(told)).engine or "the engine"
+    counts = {item.nodes for item in result if item.nodes is not None}
+    lists = {item.node_list for item in result if item.node_list}
+    engine = next(iter(result)).engine or "the engine"
     if len(lists) == 1:
         try:
             names = unfold(lists.pop())
@@ -82,12 +82,12 @@ def _by_engines(told: Mapping[Told, int]) -> Expected:
 
 def _twice(nodes: Sequence[FleetNode]) -> list[Repeated]:
     files: dict[str, list[str]] = {}
-    for one in nodes:
-        files.setdefault(one.name, []).append(one.file)
+    for node in nodes:
+        files.setdefault(node.name, []).append(node.file)
     return [
-        Repeated(name, tuple(sorted(found)), f"{len(found)} snapshots of one node")
-        for name, found in files.items()
-        if len(found) > 1
+        Repeated(name, tuple(sorted(file)), f"{len(file)} snapshots of one node")
+        for name, file in files.items()
+        if len(file) > 1
     ]
 
 
@@ -110,4 +110,4 @@ def _same(portion: Portion) -> list[Repeated]:
 
 def unread_nodes(unread: Sequence[Unread]) -> tuple[str, ...]:
     """The nodes whose evidence could not be read, as far as files tell."""
-    return tuple(sorted({one.node for one in unread if one.node}, key=natural))
+    return tuple(sorted({item.node for item in unread if item.node}, key=natural))

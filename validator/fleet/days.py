@@ -134,43 +134,55 @@ _UNKNOWN = "\0"
 def _values(day: Day, leaf: str) -> dict[str, str]:
     """The value of a leaf by node; after a mark, why it is not known."""
     shared = day.shared.get(leaf)
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     if shared is None and leaf.startswith(VARIABLES):
         return dict.fromkeys(day.with_variables, NOT_SET)
     if shared is not None:
         for group in shared.groups:
-            found.update(dict.fromkeys(group.hosts, group.value))
+            result.update(dict.fromkeys(group.hosts, group.value))
         for group in shared.unseen:
-            found.update(dict.fromkeys(group.hosts, _UNKNOWN + group.value))
-    return found
+            result.update(dict.fromkeys(group.hosts, _UNKNOWN + group.value))
+    return result
 
 
-def _changes(found: Mapping[tuple[str, str, str], list[str]]) -> tuple[Changed, ...]:
+def _changes(result: Mapping[tuple[str, str, str], list[str]]) -> tuple[Changed, ...]:
     """What few nodes have first."""
     changes = (
         Changed(leaf, old, new.removeprefix(_UNKNOWN), tuple(sorted(names)))
-        for (leaf, old, new), names in found.items()
+        for (leaf, old, new), names in result.items()
     )
-    return tuple(sorted(changes, key=lambda o: (len(o.hosts), o.leaf, o.before, o.now)))
+    return tuple(
+        sorted(
+            changes,
+            key=lambda change: (
+                len(change.hosts),
+                change.leaf,
+                change.before,
+                change.now,
+            ),
+        )
+    )
 
 
 def _hours(before: Day, now: Day, both: set[str]) -> tuple[float, float] | None:
-    found = [
+    numbers = [
         (now.taken[name] - before.taken[name]) / _HOUR
         for name in both
         if name in now.taken and name in before.taken
     ]
-    return (min(found), max(found)) if found else None
+    return (min(numbers), max(numbers)) if numbers else None
 
 
 def _flipped(before: Day, now: Day, both: set[str]) -> tuple[Flipped, ...]:
-    found: dict[tuple[str, str], list[str]] = {}
+    result: dict[tuple[str, str], list[str]] = {}
     for name in both:
         pair = before.states.get(name, UNTOLD), now.states.get(name, UNTOLD)
         if pair[0] != pair[1]:
-            found.setdefault(pair, []).append(name)
-    flips = (Flipped(*pair, tuple(sorted(names))) for pair, names in found.items())
-    return tuple(sorted(flips, key=lambda one: (len(one.hosts), one.now, one.before)))
+            result.setdefault(pair, []).append(name)
+    flips = (Flipped(*pair, tuple(sorted(names))) for pair, names in result.items())
+    return tuple(
+        sorted(flips, key=lambda flip: (len(flip.hosts), flip.now, flip.before))
+    )
 
 
 def _grown(before: Day, now: Day, both: set[str]) -> Iterator[Grown]:
@@ -183,21 +195,21 @@ def _grown(before: Day, now: Day, both: set[str]) -> Iterator[Grown]:
             for name, total in new.items()
             if name in both and name in old
         ]
-        found = _beyond(leaf, growths)
-        if found is not None:
-            yield found
+        grown = _beyond(leaf, growths)
+        if grown is not None:
+            yield grown
 
 
 def _of_counter(day: Day, leaf: str) -> dict[str, float]:
     """A counter by the names of the nodes that tell it."""
-    told: dict[str, float] = {}
+    result: dict[str, float] = {}
     if leaf.startswith(f"{EVENTS}."):  # of an event that is not in the log: none
-        told = dict.fromkeys(_of_counter(day, EVENTS), 0.0)
-    found = day.counters.kept.get(leaf)
-    if found is not None:
-        pairs = zip(found.nodes, found.sums, strict=True)
-        told.update((day.nodes[number], total) for number, total in pairs)
-    return told
+        result = dict.fromkeys(_of_counter(day, EVENTS), 0.0)
+    totals = day.counters.kept.get(leaf)
+    if totals is not None:
+        pairs = zip(totals.nodes, totals.sums, strict=True)
+        result.update((day.nodes[number], total) for number, total in pairs)
+    return result
 
 
 def _growth(before: Day, now: Day, name: str, old: float, new: float) -> Growth:
@@ -214,28 +226,28 @@ def _beyond(leaf: str, growths: Sequence[Growth]) -> Grown | None:
     """The nodes on which a counter grew beyond the others, the most first."""
     if not growths:
         return None
-    usual = median(one.by for one in growths)
+    usual = median(growth.by for growth in growths)
     grave = is_grave(leaf)
     limit = 0.0
     if not grave:
-        spread = _TO_SIGMA * median(abs(one.by - usual) for one in growths)
+        spread = _TO_SIGMA * median(abs(growth.by - usual) for growth in growths)
         limit = usual + _DEVIATIONS * max(spread, max(usual, 1.0) ** 0.5)
-    found = [one for one in growths if one.by > limit]
-    if not found:
+    result = [growth for growth in growths if growth.by > limit]
+    if not result:
         return None
-    found.sort(key=lambda one: (-one.by, one.node))
-    return Grown(leaf, grave, usual, len(growths), tuple(found))
+    result.sort(key=lambda growth: (-growth.by, growth.node))
+    return Grown(leaf, grave, usual, len(growths), tuple(result))
 
 
 def day_of(name: str, run: FleetRun, verdict: FleetVerdict) -> Day:
     """A judged fleet as one day."""
-    unfit = {one.name: one.state for one in verdict.unfit}
-    nodes = tuple(one.name for one in run.nodes)
+    unfit = {unfit.name: unfit.state for unfit in verdict.unfit}
+    nodes = tuple(node.name for node in run.nodes)
     return Day(
         name,
         nodes,
-        {one: unfit.get(one, "fit") for one in nodes},
-        {one.name: one.taken for one in run.nodes if one.taken is not None},
+        {node: unfit.get(node, "fit") for node in nodes},
+        {node.name: node.taken for node in run.nodes if node.taken is not None},
         run.fleet.shared,
         run.counters,
         run.with_variables,

@@ -86,9 +86,9 @@ class Against(Record):
     @property
     def hosts(self) -> tuple[str, ...]:
         """The nodes that are otherwise in anything."""
-        found = {name for one in self.deviations for name in one.hosts}
-        found.update(name for one in self.outside for name in one.hosts)
-        return tuple(sorted(found))
+        texts = {name for deviation in self.deviations for name in deviation.hosts}
+        texts.update(name for outside in self.outside for name in outside.hosts)
+        return tuple(sorted(texts))
 
 
 def golden_of(content: Mapping[str, Any], name: str) -> Golden:
@@ -125,23 +125,32 @@ def against_golden(
     unseen: list[tuple[str, Group]] = []
     compared = 0
     for leaf, wanted in _wanted(golden, shared):
-        one = shared.get(leaf) or _set_nowhere(leaf, with_variables)
-        seen = {name for group in one.groups for name in group.hosts}
+        result = shared.get(leaf) or _set_nowhere(leaf, with_variables)
+        seen = {name for group in result.groups for name in group.hosts}
         compared += len(seen)
         deviations += (
             Deviation(leaf, wanted, group.value, group.hosts)
-            for group in one.groups
+            for group in result.groups
             if group.value != wanted
         )
-        unseen += ((leaf, group) for group in one.unseen)
-        seen.update(name for group in one.unseen for name in group.hosts)
+        unseen += ((leaf, group) for group in result.unseen)
+        seen.update(name for group in result.unseen for name in group.hosts)
         if untold := tuple(sorted(set(nodes) - seen)):
             unseen.append((leaf, Group("its evidence does not tell it", untold)))
     outside = tuple(_outside(golden, samples, nodes))
     return Against(
         golden,
         len(set(nodes)),
-        tuple(sorted(deviations, key=lambda o: (len(o.hosts), o.leaf, o.found))),
+        tuple(
+            sorted(
+                deviations,
+                key=lambda deviation: (
+                    len(deviation.hosts),
+                    deviation.leaf,
+                    deviation.found,
+                ),
+            )
+        ),
         outside,
         tuple(unseen),
         golden.unknown,
@@ -169,21 +178,21 @@ def _set_nowhere(leaf: str, with_variables: Sequence[str]) -> Shared:
 def _outside(
     golden: Golden, samples: Iterable[Samples], nodes: Sequence[str]
 ) -> Iterator[Outside]:
-    for one in samples:
-        normal = golden.ranges.get(one.leaf)
+    for sample in samples:
+        normal = golden.ranges.get(sample.leaf)
         if normal is None:
             continue
         low = float("-inf") if normal.least is None else normal.least
         high = float("inf") if normal.most is None else normal.most
-        found = [
+        number_lists = [
             (max(low - value, value - high), value, nodes[number])
-            for number, value in zip(one.nodes, one.values, strict=True)
+            for number, value in zip(sample.nodes, sample.values, strict=True)
             if not low <= value <= high
         ]
-        if found:
-            worst = max(found)[1]
-            hosts = tuple(sorted({name for _, _, name in found}))
-            yield Outside(one.leaf, normal, worst, hosts)
+        if number_lists:
+            worst = max(number_lists)[1]
+            hosts = tuple(sorted({name for _, _, name in number_lists}))
+            yield Outside(sample.leaf, normal, worst, hosts)
 
 
 def golden_findings(against: Against) -> Iterator[Finding]:
@@ -193,13 +202,15 @@ def golden_findings(against: Against) -> Iterator[Finding]:
     """
     what = against.golden.what
     alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for one in against.deviations:
-        alike.setdefault((one.found, one.wanted, one.hosts), []).append(one.leaf)
-    for (found, wanted, hosts), leaves in alike.items():
-        text = f"{_shown(found)}; should be {_shown(wanted)}, as in {what}"
+    for deviation in against.deviations:
+        alike.setdefault(
+            (deviation.found, deviation.wanted, deviation.hosts), []
+        ).append(deviation.leaf)
+    for (item, wanted, hosts), leaves in alike.items():
+        text = f"{_shown(item)}; should be {_shown(wanted)}, as in {what}"
         if len(leaves) > 1:
             text = f"{', '.join(leaves)}: {text}"
-        yield _finding(leaves[0], text, hosts)._replace(measured=found, required=wanted)
+        yield _finding(leaves[0], text, hosts)._replace(measured=item, required=wanted)
     for out in against.outside:
         text = f"{out.worst:,.6g}; {range_words(out.normal)} is normal by {what}"
         yield _finding(out.leaf, text, out.hosts)._replace(measured=out.worst)
@@ -261,5 +272,5 @@ def golden_file(path: str) -> Golden:
 
 def _says_profile(data: object) -> bool:
     """Whether a document says that it is a profile of a fleet, of any version."""
-    told = data.get("schema") if isinstance(data, dict) else None
-    return isinstance(told, str) and told.startswith("speccheck-fleet-profile/")
+    text = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(text, str) and text.startswith("speccheck-fleet-profile/")

@@ -52,11 +52,11 @@ class NodeEvidence(dict[type, Any]):
         if kind is Conditions:
             add_conditions(self, self._node)
             return super().__getitem__(kind)
-        found = self._node.evidence(kind)
-        if found is None:
+        result = self._node.evidence(kind)
+        if result is None:
             raise KeyError(kind)
-        self[kind] = found
-        return found
+        self[kind] = result
+        return result
 
     def __contains__(self, kind: object) -> bool:
         """Whether there is such evidence."""
@@ -64,10 +64,10 @@ class NodeEvidence(dict[type, Any]):
 
     def get(self, kind: Any, default: Any = None) -> Any:  # noqa: ANN401 - as of dict
         """The evidence of that kind, or the default."""
-        found = super().get(kind)
-        if found is None and (kind in ALL or kind is Conditions):
+        result = super().get(kind)
+        if result is None and (kind in ALL or kind is Conditions):
             return self[kind]
-        return default if found is None else found
+        return default if result is None else result
 
 
 Content = Mapping[str, Any]
@@ -116,7 +116,7 @@ class Passing:
         self._learnt += 1
         paths = tuple(
             sorted(
-                (self._relative(one, part) for one in reads if len(one) > _LIST),
+                (self._relative(read, part) for read in reads if len(read) > _LIST),
                 key=str,
             )
         )
@@ -137,7 +137,7 @@ class Passing:
 
 
 def _readings(content: Content, paths: Iterable[KeyPath], part: int) -> _Readings:
-    found: list[object] = []
+    result: list[object] = []
     for path in paths:
         value: Any = content.get(str(path[0]))
         if len(path) > 2:  # noqa: PLR2004 - of a list, by number
@@ -146,12 +146,12 @@ def _readings(content: Content, paths: Iterable[KeyPath], part: int) -> _Reading
         name = path[len(path) - 1]
         leaf = value.get(name, _NOTHING) if isinstance(value, dict) else _NOTHING
         is_plain = type(leaf) in _PLAIN or leaf is _NOTHING
-        found.append(leaf if is_plain else fingerprint(leaf))
-    return tuple(found)
+        result.append(leaf if is_plain else fingerprint(leaf))
+    return tuple(result)
 
 
 Leaves = Mapping[str, Any]
-_SINGLE_KINDS = frozenset(one.kind for one in SINGLES)
+_SINGLE_KINDS = frozenset(item.kind for item in SINGLES)
 # Beside its leaves, what tells how a part is called and whether a list is whole.
 _AROUND = ("cut_short", "partly_listed", "sources")
 # Leaves that a part is called by (Node): where one differs, the part is another one.
@@ -170,21 +170,21 @@ _DIFFERENCES_LEARNT_AFTER = 32
 _OFTEN = 0.1
 
 
-def fingerprint(found: Any) -> bytes:  # noqa: ANN401 - content of JSON
+def fingerprint(result: Any) -> bytes:  # noqa: ANN401 - content of JSON
     """Bytes that are equal for equal content of JSON, and for no other."""
-    return dumps(found, _VERSION)
+    return dumps(result, _VERSION)
 
 
 def shape(content: Content) -> tuple[object, ...]:
     """What two snapshots must share to be compared: which lists, and how long."""
     return (
-        *(fingerprint(content.get(one)) for one in _AROUND),
+        *(fingerprint(content.get(text)) for text in _AROUND),
         *(_size(content.get(kind, _NOTHING)) for kind in KINDS),
     )
 
 
-def _size(found: object) -> object:
-    return len(found) if isinstance(found, list) else type(found)
+def _size(result: object) -> object:
+    return len(result) if isinstance(result, list) else type(result)
 
 
 class Reference:
@@ -217,16 +217,18 @@ class Reference:
 class _Kind:
     """The parts of one kind of a reference."""
 
-    def __init__(self, name: str, watched: set[str], found: object) -> None:
+    def __init__(self, name: str, watched: set[str], result: object) -> None:
         self.name = name
-        self._found = found
-        self._bytes = fingerprint(found)
+        self._found = result
+        self._bytes = fingerprint(result)
         self._is_single = name in _SINGLE_KINDS
         self._parts: list[Leaves] = []
-        if self._is_single and isinstance(found, dict):
-            self._parts = [found]
-        elif isinstance(found, list) and all(isinstance(one, dict) for one in found):
-            self._parts = found
+        if self._is_single and isinstance(result, dict):
+            self._parts = [result]
+        elif isinstance(result, list) and all(
+            isinstance(item, dict) for item in result
+        ):
+            self._parts = result
         self._naming = self._names()
         self._watched = watched | self._naming
         self._differing: dict[str, int] = {}  # how often each leaf did
@@ -241,14 +243,14 @@ class _Kind:
         known = _NAMING.get(self.name)
         if known is not None:
             return known
-        are_named = all(isinstance(one.get("name"), str) for one in self._parts)
+        are_named = all(isinstance(part.get("name"), str) for part in self._parts)
         is_measured = self.name in MEASURED
         return _USUAL_NAME if are_named and not is_measured else _OTHER_NAMES
 
     def _sort(self) -> None:
         """Sort the leaves: the ones that seldom differ are compared at once."""
         self._seldom = [
-            _getter([one for one in part if one in self._watched - self._often])
+            _getter([text for text in part if text in self._watched - self._often])
             for part in self._parts
         ]
         self._usual = fingerprint(
@@ -258,32 +260,32 @@ class _Kind:
         self._lacking = [
             (number, lacking)
             for number, part in enumerate(self._parts)
-            if (lacking := tuple(one for one in self._watched if one not in part))
+            if (lacking := tuple(text for text in self._watched if text not in part))
         ]
 
-    def differences(self, found: object) -> Iterator[KeyPath]:
+    def differences(self, result: object) -> Iterator[KeyPath]:
         if self._parts:
-            parts = self._parts_like(found)
+            parts = self._parts_like(result)
             if parts is not None:
                 yield from self._of_parts(parts)
                 return
-        if fingerprint(found) != self._bytes:
+        if fingerprint(result) != self._bytes:
             yield (self.name,)
-            yield from self._all(found)
+            yield from self._all(result)
 
-    def _parts_like(self, found: object) -> list[Leaves] | None:
+    def _parts_like(self, result: object) -> list[Leaves] | None:
         """The parts to compare, where they are as many."""
-        parts: Any = [found] if self._is_single else found
+        parts: Any = [result] if self._is_single else result
         if not isinstance(parts, list) or len(parts) != len(self._parts):
             return None
-        if not all(type(one) is dict for one in parts):
+        if not all(type(part) is dict for part in parts):
             return None
         like: list[Leaves] = parts
         return like
 
-    def _all(self, found: object) -> Iterator[KeyPath]:
+    def _all(self, result: object) -> Iterator[KeyPath]:
         """Every watched leaf: the parts cannot be told one from the other."""
-        others = [found] if self._is_single else found
+        others = [result] if self._is_single else result
         count = max(len(self._parts), len(others) if isinstance(others, list) else 0)
         for number in range(count):
             for leaf in self._watched:
@@ -309,7 +311,7 @@ class _Kind:
         self._compared += 1
         if self._compared == _DIFFERENCES_LEARNT_AFTER:
             least = _OFTEN * _DIFFERENCES_LEARNT_AFTER
-            often = (one for one, count in self._differing.items() if count >= least)
+            often = (text for text, count in self._differing.items() if count >= least)
             self._often = frozenset(often)
             self._sort()
 
@@ -333,12 +335,12 @@ class _Kind:
 
 
 def _differ(mine: Leaves, other: Leaves, leaf: str) -> bool:
-    value, found = mine.get(leaf, _NOTHING), other.get(leaf, _NOTHING)
-    if type(found) is not type(value):
+    value, result = mine.get(leaf, _NOTHING), other.get(leaf, _NOTHING)
+    if type(result) is not type(value):
         return True
     if isinstance(value, list | dict):
-        return fingerprint(found) != fingerprint(value)
-    return bool(found != value)
+        return fingerprint(result) != fingerprint(value)
+    return bool(result != value)
 
 
 def _getter(names: list[str]) -> Callable[[Leaves], object]:
@@ -379,9 +381,9 @@ class _Answer(Record):
 
     @property
     def findings(self) -> list[Finding]:
-        found = [one for piece in self.pieces for one in piece]
-        found += self.rest
-        return self.call.counting(found or self.call.rule.silent)
+        findings = [finding for piece in self.pieces for finding in piece]
+        findings += self.rest
+        return self.call.counting(findings or self.call.rule.silent)
 
 
 class _NodeJudgeKind:
@@ -406,8 +408,8 @@ class _NodeJudgeKind:
         """The evidence of the plan, without that of the node."""
         if self._of_job is None:
             self._of_job = {
-                kind: found
-                for kind, found in self.evidence.by_kind.items()
+                kind: item
+                for kind, item in self.evidence.by_kind.items()
                 if kind not in ALL and kind is not Conditions
             }
         return self._of_job
@@ -415,16 +417,16 @@ class _NodeJudgeKind:
     def watch(self) -> None:
         """Compare what anybody looked at, and what all nodes should share."""
         paths = (*self.readers, *self.read_first)
-        leaves = {(str(one[0]), str(one[-1])) for one in paths if len(one) > 1}
+        leaves = {(str(path[0]), str(path[-1])) for path in paths if len(path) > 1}
         self.reference.watch(leaves | SHARED_LEAVES)
 
     def readers_of(self, changed: Iterable[KeyPath]) -> dict[int, set[int]]:
         """The answers that may be others now, each with its pieces."""
-        asked: dict[int, set[int]] = {}
+        result: dict[int, set[int]] = {}
         for path in changed:
             for answer, piece in self.readers.get(path, ()):
-                asked.setdefault(answer, set()).add(piece)
-        return asked
+                result.setdefault(answer, set()).add(piece)
+        return result
 
 
 class NodeJudge:
@@ -464,11 +466,11 @@ class NodeJudge:
                     return self._anew(content, form)
                 kinds[facts] = kind = known  # the last one now
                 changed = set(kind.reference.differences(content))
-        asked = kind.readers_of(changed)
-        if len(asked) > _MOST_ASKED * len(kind.answers) and self._may_keep_more():
+        result = kind.readers_of(changed)
+        if len(result) > _MOST_ASKED * len(kind.answers) and self._may_keep_more():
             return self._anew(content, form)
-        judged = self._again(kind, content, asked, changed) if asked else kind.judged
-        if any((one[0], one[-1]) in SHARED_LEAVES for one in changed):
+        judged = self._again(kind, content, result, changed) if result else kind.judged
+        if any((item[0], item[-1]) in SHARED_LEAVES for item in changed):
             return judged._replace(profile=shared_profile(content))
         return judged
 
@@ -493,7 +495,9 @@ class NodeJudge:
         for call in calls:
             kind.answers.append(_asked(kind, call, reads))
         kind.watch()
-        findings = kind.found + [o for one in kind.answers for o in one.findings]
+        findings = kind.found + [
+            finding for answer in kind.answers for finding in answer.findings
+        ]
         kind.judged = self._judged(findings, kind.profile)
         if not self._may_keep_more():
             self._kinds.clear()
@@ -506,15 +510,15 @@ class NodeJudge:
         self,
         kind: _NodeJudgeKind,
         content: Content,
-        asked: Mapping[int, set[int]],
+        result: Mapping[int, set[int]],
         changed: set[KeyPath],
     ) -> JudgedNode:
         """Ask some rules again, about what is new to them."""
-        is_listed_otherwise = any(len(one) == 1 for one in changed)
+        is_listed_otherwise = any(len(item) == 1 for item in changed)
         asking = _Asking(kind, content, may_know=not is_listed_otherwise)
         is_otherwise = False
         answers: dict[int, _Answer] = {}
-        for number, pieces in asked.items():
+        for number, pieces in result.items():
             known = kind.answers[number]
             answer = asking.answer(number, pieces)
             if answer is not known:
@@ -523,9 +527,9 @@ class NodeJudge:
         if not answers:
             return kind.judged
         findings = kind.found + [
-            found
+            finding
             for number, known in enumerate(kind.answers)
-            for found in answers.get(number, known).findings
+            for finding in answers.get(number, known).findings
         ]
         verdict = None if is_otherwise else kind.judged.verdict
         return self._judged(findings, kind.profile, verdict)
@@ -534,16 +538,19 @@ class NodeJudge:
         self, findings: Sequence[Finding], profile: Profile, verdict: str | None = None
     ) -> JudgedNode:
         notable = tuple(
-            without_secrets(one)
-            for one in findings
-            if one.outcome not in _SILENT or one.is_loosened
+            without_secrets(finding)
+            for finding in findings
+            if finding.outcome not in _SILENT or finding.is_loosened
         )
         if not self._job:
             return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
-        of_node = [one for one in findings if not self._of_job(one)]
-        of_job = [one for one in findings if self._of_job(one)]
+        of_node = [finding for finding in findings if not self._of_job(finding)]
+        of_job = [finding for finding in findings if self._of_job(finding)]
         # Of files of which no must is asked there is no verdict, and none is wanting.
-        is_asked = any(o.clause_level == "must" or o.outcome == "error" for o in of_job)
+        is_asked = any(
+            finding.clause_level == "must" or finding.outcome == "error"
+            for finding in of_job
+        )
         return JudgedNode(
             verdict or self._verdict_of(of_node),
             notable,
@@ -580,30 +587,32 @@ class _Asking:
         is_learning = self._may_know and passing.is_learning
         evidence, reads = self._of(is_learning=is_learning)
         call = known.call
-        asked = call.rule.bind(evidence, call.context)
-        if isinstance(asked, list):
-            return _Answer(call, (tuple(asked),), ())
-        is_whole = _WHOLE in pieces or asked.pieces != len(known.pieces)
+        findings = call.rule.bind(evidence, call.context)
+        if isinstance(findings, list):
+            return _Answer(call, (tuple(findings),), ())
+        is_whole = _WHOLE in pieces or findings.pieces != len(known.pieces)
         if is_whole:
-            found = [tuple(asked.judge_piece(one)) for one in range(asked.pieces)]
-            return _Answer(call, tuple(found), tuple(asked.rest()))
+            finding_lists = [
+                tuple(findings.judge_piece(index)) for index in range(findings.pieces)
+            ]
+            return _Answer(call, tuple(finding_lists), tuple(findings.rest()))
         answers = list(known.pieces)
         is_new = False
         first = set(reads)
         for piece in pieces:
             reads.clear()
-            if _has_passed(answers[piece]) and asked.passes(piece):
+            if _has_passed(answers[piece]) and findings.passes(piece):
                 if is_learning:
                     passing.learn(self._content, first | reads, piece)
                 continue
-            answers[piece] = tuple(asked.judge_piece(piece))
+            answers[piece] = tuple(findings.judge_piece(piece))
             is_new = True
         return known._replace(pieces=tuple(answers)) if is_new else known
 
     def _of(self, *, is_learning: bool) -> tuple[Evidence, set[KeyPath]]:
         """The evidence on the node, and where it is noted what is read of it."""
-        found = self._evidence.get(is_learning)
-        if found is None:
+        evidences = self._evidence.get(is_learning)
+        if evidences is None:
             reads: set[KeyPath] = set()
             node = node_of(
                 self._content,
@@ -611,29 +620,29 @@ class _Asking:
                 reads if is_learning else None,
                 self._kind.frames,
             )
-            found = Evidence(NodeEvidence(self._kind.of_job, node)), reads
-            self._evidence[is_learning] = found
-        found[1].clear()
-        return found
+            evidences = Evidence(NodeEvidence(self._kind.of_job, node)), reads
+            self._evidence[is_learning] = evidences
+        evidences[1].clear()
+        return evidences
 
 
 def _asked(kind: _NodeJudgeKind, call: RuleCall, reads: set[KeyPath]) -> _Answer:
     """Ask a rule about a whole node, and note who reads what."""
     number = len(kind.answers)
     reads.clear()
-    asked = call.rule.bind(kind.evidence, call.context)
-    parts = None if isinstance(asked, list) else asked.parts
+    bound_rule = call.rule.bind(kind.evidence, call.context)
+    parts = None if isinstance(bound_rule, list) else bound_rule.parts
     kind.passing.append(Passing("" if parts is None else parts.part.kind))
-    if isinstance(asked, list):
+    if isinstance(bound_rule, list):
         _note(kind, reads, number, _WHOLE)
-        return _Answer(call, (tuple(asked),), ())
-    count = asked.pieces
-    rest = asked.rest()
+        return _Answer(call, (tuple(bound_rule),), ())
+    count = bound_rule.pieces
+    rest = bound_rule.rest()
     _note(kind, reads, number, _WHOLE)
     pieces: list[tuple[Finding, ...]] = []
     for piece in range(count):
         reads.clear()
-        pieces.append(tuple(asked.judge_piece(piece)))
+        pieces.append(tuple(bound_rule.judge_piece(piece)))
         _note(kind, reads, number, piece)
     return _Answer(call, tuple(pieces), tuple(rest))
 
@@ -645,13 +654,13 @@ def _note(kind: _NodeJudgeKind, reads: set[KeyPath], answer: int, piece: int) ->
 
 def of_job(judges: Judges) -> Callable[[Finding], bool]:
     """Tells findings for which the files of the job are to blame, and no node."""
-    rules = {one.name for one in judges.entries if one.scope in OF_FILES}
+    rules = {entry.name for entry in judges.entries if entry.scope in OF_FILES}
 
     def is_of_job(finding: Finding) -> bool:
         if not finding.rule:  # whether a clause applies depends on the plan alone
             return bool(finding.missing)
         return finding.rule in rules and all(
-            one.file != ANY_NODE for one in finding.places
+            place.file != ANY_NODE for place in finding.places
         )
 
     return is_of_job
@@ -663,14 +672,14 @@ def without_secrets(finding: Finding) -> Finding:
     return finding if message == finding.message else finding._replace(message=message)
 
 
-def _has_passed(said: Sequence[Finding]) -> bool:
+def _has_passed(findings: Sequence[Finding]) -> bool:
     """Whether a rule says that it passes, and nothing else."""
-    return bool(said) and all(one.outcome == "pass" for one in said)
+    return bool(findings) and all(finding.outcome == "pass" for finding in findings)
 
 
 def _weights(answer: _Answer) -> list[tuple[str, str]]:
     """What of an answer counts for the verdict on a node."""
-    return [(one.outcome, one.level) for one in answer.findings]
+    return [(finding.outcome, finding.level) for finding in answer.findings]
 
 
 def _reading(node: Node) -> Reading:
@@ -681,10 +690,12 @@ def _facts(reading: Reading) -> object:
     """What a node says of the job that runs on it: all that a plan takes from it."""
     return (
         tuple(
-            (one.name, one.value, one.status, one.note) for one in reading.facts.facts
+            (fact.name, fact.value, fact.status, fact.note)
+            for fact in reading.facts.facts
         ),
         tuple(
-            (one.name, one.value, one.raw, one.place.path) for one in reading.variables
+            (variable.name, variable.value, variable.raw, variable.place.path)
+            for variable in reading.variables
         ),
     )
 

@@ -159,17 +159,21 @@ def _values(
     shared: Mapping[str, Shared], kept: frozenset[str], skipped: list[LeftOut]
 ) -> Iterator[UsualValue]:
     split: list[str] = []
-    for leaf, one in shared.items():
-        counts = [(len(kept & set(group.hosts)), group.value) for group in one.groups]
+    for leaf, item in shared.items():
+        counts = [(len(kept & set(group.hosts)), group.value) for group in item.groups]
         counts = sorted((count for count in counts if count[0]), reverse=True)
-        told = sum(count for count, _ in counts)
-        if told < LEAST_NODES:
-            why = one.unseen[0].value if one.unseen and not told else "too few tell it"
-            skipped.append(LeftOut(leaf, f"known of {told} nodes: {why}"))
+        number = sum(count for count, _ in counts)
+        if number < LEAST_NODES:
+            why = (
+                item.unseen[0].value
+                if item.unseen and not number
+                else "too few tell it"
+            )
+            skipped.append(LeftOut(leaf, f"known of {number} nodes: {why}"))
             continue
         most, value = counts[0]
-        if 2 * most > told:
-            yield UsualValue(leaf, value, most, told)
+        if 2 * most > number:
+            yield UsualValue(leaf, value, most, number)
         elif leaf.startswith(VARIABLES):
             why = f"{len(counts)} values, and none on more than half of the nodes"
             skipped.append(LeftOut(leaf, why))
@@ -186,8 +190,8 @@ def _values(
 
 
 def _split(leaf: str, counts: Sequence[tuple[int, str]]) -> str:
-    said = " and ".join(f"{value} on {count}" for count, value in counts[:2])
-    return f"{leaf} is {said}" + (" and others" if len(counts) > 2 else "")  # noqa: PLR2004
+    text = " and ".join(f"{value} on {count}" for count, value in counts[:2])
+    return f"{leaf} is {text}" + (" and others" if len(counts) > 2 else "")  # noqa: PLR2004
 
 
 def _numbers(
@@ -196,22 +200,22 @@ def _numbers(
     kept: frozenset[str],
     skipped: list[LeftOut],
 ) -> Iterator[UsualNumber]:
-    for one in samples:
-        judged = _NUMBERS.get(one.leaf)
-        if judged is None and one.leaf.startswith(RATES):
+    for sample in samples:
+        judged = _NUMBERS.get(sample.leaf)
+        if judged is None and sample.leaf.startswith(RATES):
             judged = _RATE
         if judged is None:
             continue
         pairs = [
             (names[number], value)
-            for number, value in zip(one.nodes, one.values, strict=True)
+            for number, value in zip(sample.nodes, sample.values, strict=True)
             if names[number] in kept
         ]
         if len({name for name, _ in pairs}) < LEAST_NODES:
             number = len({name for name, _ in pairs})
-            skipped.append(LeftOut(one.leaf, f"known of {number} nodes"))
+            skipped.append(LeftOut(sample.leaf, f"known of {number} nodes"))
             continue
-        yield _number(one.leaf, pairs, judged)
+        yield _number(sample.leaf, pairs, judged)
 
 
 def _number(
@@ -278,22 +282,22 @@ def profile_text(
 
 
 def _file_values(profile: OwnProfile) -> Iterator[str]:
-    for one in profile.values:
-        told = f"nodes: {one.nodes}, of: {one.of}"
-        yield f"  {_quoted(one.leaf)}: {{value: {_quoted(one.value)}, {told}}}\n"
+    for value in profile.values:
+        text = f"nodes: {value.nodes}, of: {value.of}"
+        yield f"  {_quoted(value.leaf)}: {{value: {_quoted(value.value)}, {text}}}\n"
 
 
 def _file_numbers(profile: OwnProfile) -> Iterator[str]:
-    for one in profile.numbers:
-        yield f"  {_quoted(one.leaf)}:\n"
-        yield f"    median: {json.dumps(one.median)}\n"
-        yield f"    mad: {json.dumps(one.deviation)}\n"
-        yield f"    least: {json.dumps(one.normal.least)}\n"
-        yield f"    most: {json.dumps(one.normal.most)}\n"
-        yield f"    nodes: {one.nodes}\n"
-        yield f"    values: {one.values}\n"
-        if one.outliers:
-            yield f"    outliers: {_quoted(fold(one.outliers))}\n"
+    for number in profile.numbers:
+        yield f"  {_quoted(number.leaf)}:\n"
+        yield f"    median: {json.dumps(number.median)}\n"
+        yield f"    mad: {json.dumps(number.deviation)}\n"
+        yield f"    least: {json.dumps(number.normal.least)}\n"
+        yield f"    most: {json.dumps(number.normal.most)}\n"
+        yield f"    nodes: {number.nodes}\n"
+        yield f"    values: {number.values}\n"
+        if number.outliers:
+            yield f"    outliers: {_quoted(fold(number.outliers))}\n"
 
 
 def _mapping(name: str, lines: Iterator[str]) -> Iterator[str]:
@@ -304,17 +308,17 @@ def _mapping(name: str, lines: Iterator[str]) -> Iterator[str]:
         yield from lines
 
 
-def _list(name: str, found: Sequence[LeftOut]) -> Iterator[str]:
-    yield f"{name}:\n" if found else f"{name}: []\n"
-    for one in found:
-        yield f"  - {{what: {_quoted(one.what)}, why: {_quoted(one.why)}}}\n"
+def _list(name: str, left_outs: Sequence[LeftOut]) -> Iterator[str]:
+    yield f"{name}:\n" if left_outs else f"{name}: []\n"
+    for left_out in left_outs:
+        yield f"  - {{what: {_quoted(left_out.what)}, why: {_quoted(left_out.why)}}}\n"
 
 
-def _by_reason(found: Sequence[LeftOut]) -> list[LeftOut]:
+def _by_reason(left_outs: Sequence[LeftOut]) -> list[LeftOut]:
     """Nodes with one reason as a folded list."""
     names: dict[str, list[str]] = {}
-    for one in found:
-        names.setdefault(one.why, []).append(one.what)
+    for left_out in left_outs:
+        names.setdefault(left_out.why, []).append(left_out.what)
     return [LeftOut(fold(several), why) for why, several in names.items()]
 
 
@@ -334,9 +338,14 @@ def golden_profile(document: Document) -> Golden:
         profile = FleetProfile.model_validate(document.data)
     except ValidationError as error:
         raise _refused(document, error) from error
-    values = {leaf: one.value for leaf, one in profile.values.items()}
-    ranges = {leaf: Range(one.least, one.most) for leaf, one in profile.numbers.items()}
-    left_out = frozenset(one.what for one in profile.leaves_left_out)
+    values = {leaf: value.value for leaf, value in profile.values.items()}
+    ranges = {
+        leaf: Range(number.least, number.most)
+        for leaf, number in profile.numbers.items()
+    }
+    left_out = frozenset(
+        profile_left_out.what for profile_left_out in profile.leaves_left_out
+    )
     what = f"the profile of {profile.nodes:,} nodes"
     return Golden(
         document.name,
@@ -350,7 +359,7 @@ def golden_profile(document: Document) -> Golden:
 
 def _refused(document: Document, error: ValidationError) -> ReadError:
     first = error.errors(include_url=False)[0]
-    path = tuple(one for one in first["loc"] if one != "schema_name")
+    path = tuple(item for item in first["loc"] if item != "schema_name")
     at = None
     for end in range(len(path), 0, -1):
         span = document.span(path[:end])
@@ -388,8 +397,8 @@ class OwnResult(Record):
 def own_result(report: Report) -> OwnResult:
     """The result of a line; of a verdict that nobody knows it is a bug."""
     content = report.content
-    told = content.get("verdict")
-    verdict = told if isinstance(told, str) and told in VERDICTS else "bug"
+    text = content.get("verdict")
+    verdict = text if isinstance(text, str) and text in VERDICTS else "bug"
     node = FleetNode(
         name=report.name,
         file=report.file,
@@ -414,26 +423,26 @@ def _facts(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield intern(leaf[:_MOST_TEXT]), intern(value[:_MOST_TEXT])
 
 
-def _findings(found: object) -> Iterator[Finding]:
-    if not isinstance(found, list):
+def _findings(result: object) -> Iterator[Finding]:
+    if not isinstance(result, list):
         return
-    for one in found[:_MOST_FINDINGS]:
-        level, action = _text(one, "level"), _text(one, "action")
+    for item in result[:_MOST_FINDINGS]:
+        level, action = _text(item, "level"), _text(item, "action")
         if level not in _LEVELS:
             continue
         yield Finding(
-            clause=intern(_text(one, "clause")),
+            clause=intern(_text(item, "clause")),
             title="",
             clause_level={"error": "must", "warning": "should"}.get(level, "may"),  # type: ignore[arg-type]
-            rule=intern(_text(one, "rule")),
+            rule=intern(_text(item, "rule")),
             level=level,  # type: ignore[arg-type]
             outcome="fail",
-            message=_text(one, "message"),
-            subject=_text(one, "subject"),
+            message=_text(item, "message"),
+            subject=_text(item, "subject"),
             action=action if action in _ACTIONS else None,  # type: ignore[arg-type]
         )
 
 
-def _text(found: object, name: str) -> str:
-    value = found.get(name) if isinstance(found, dict) else None
+def _text(result: object, name: str) -> str:
+    value = result.get(name) if isinstance(result, dict) else None
     return value[:_MOST_TEXT] if isinstance(value, str) else ""

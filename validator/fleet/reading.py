@@ -94,8 +94,8 @@ def listing(arguments: Iterable[str]) -> Listing:
     unread: list[Unread] = []
     ignored = 0
     for argument in arguments:
-        found = _below(argument, unread) if os.path.isdir(argument) else (argument,)
-        for path in found:
+        result = _below(argument, unread) if os.path.isdir(argument) else (argument,)
+        for path in result:
             is_named = path == argument
             if is_named and not os.path.exists(path):
                 message = f"{path}: no such file or folder"
@@ -112,7 +112,7 @@ def listing(arguments: Iterable[str]) -> Listing:
                 message = f"{argument}: more than {_MOST_FILES:,} files"
                 raise NoFleet(message)
     single = list(dict.fromkeys(single))
-    chunks = [*_in_chunks(single), *(c for one in lines for c in _chunks_of(one))]
+    chunks = [*_in_chunks(single), *(c for line in lines for c in _chunks_of(line))]
     return Listing(tuple(chunks), len(single), ignored, tuple(unread))
 
 
@@ -142,8 +142,10 @@ def _below(folder: str, unread: list[Unread]) -> Iterator[str]:
         unread.append(Unread(where, f"cannot be read: {error.strerror}"))
 
     for where, folders, names in os.walk(folder, onerror=failed):
-        folders[:] = sorted(one for one in folders if not one.startswith("."))
-        links = (one for one in folders if os.path.islink(os.path.join(where, one)))
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        links = (
+            folder for folder in folders if os.path.islink(os.path.join(where, folder))
+        )
         for name in sorted((*names, *links)):
             if not name.startswith("."):
                 yield os.path.join(where, name)
@@ -223,8 +225,8 @@ def seconds_of(text: object) -> float | None:
     if not isinstance(text, str):
         return None
     try:
-        found = datetime.fromisoformat(text)
-        return found.timestamp() if found.tzinfo else None
+        result = datetime.fromisoformat(text)
+        return result.timestamp() if result.tzinfo else None
     except (ValueError, OverflowError):
         return None
 
@@ -309,8 +311,8 @@ def _report(data: bytes, file: str, name: str) -> Report | Unread:
             if version not in known:
                 problem = f"{schema[:40]}: of a newer speccheck, or of none"
                 return Unread(file, problem, name)
-            told = _name(content, family) or name or file
-            return Report(file, told, content, is_result=family == RESULT)
+            text = _name(content, family) or name or file
+            return Report(file, text, content, is_result=family == RESULT)
     expected = "a result line" if is_result(file) else "a snapshot of speccheck probe"
     return Unread(file, f"is not {expected}", name)
 
@@ -322,10 +324,10 @@ def _content(data: bytes) -> dict[str, Any] | str:
     if len(data) > MAXIMUM_BYTES:
         return f"holds more than {MAXIMUM_BYTES:,} bytes"
     try:
-        found = decoded(data.removeprefix(_BOM), _no_number)
+        result = decoded(data.removeprefix(_BOM), _no_number)
     except (ValueError, RecursionError) as error:
         return _fault(error, data)
-    return found if isinstance(found, dict) else "is no object"
+    return result if isinstance(result, dict) else "is no object"
 
 
 class _NoNumberError(ValueError):
@@ -354,8 +356,8 @@ def _fault(error: Exception, data: bytes) -> str:
 
 def _name(content: dict[str, Any], family: str) -> str:
     """The name by which the engine knows the node."""
-    told = content if family == RESULT else content.get("launch")
-    name = told.get("node") if isinstance(told, dict) else None
+    result = content if family == RESULT else content.get("launch")
+    name = result.get("node") if isinstance(result, dict) else None
     return name[:_MOST_NAME] if isinstance(name, str) else ""
 
 

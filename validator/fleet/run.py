@@ -68,7 +68,7 @@ def judged(work: Work, chunks: Sequence[Chunk], nodes: int, cores: int = 0) -> P
         cores: to judge on; 0 for all that there are.
 
     """
-    nodes += sum(one.size for one in chunks if one.is_lines) // _USUAL_BYTES
+    nodes += sum(chunk.size for chunk in chunks if chunk.is_lines) // _USUAL_BYTES
     cores = min(cores or _cores(), _MOST_PROCESSES, len(chunks))
     whole = Portion(counts=work.counts)
     if cores < 2 or nodes < FEWEST_FOR_SEVERAL:  # noqa: PLR2004 - one core
@@ -106,14 +106,14 @@ class _Worker:
 
     def _add_snapshot(self, report: Report, portion: Portion) -> None:
         try:
-            found = self._judge(report.content)
+            judged_node = self._judge(report.content)
         except ReadError as error:
             portion.unread.append(Unread(report.file, error.problem, report.name))
             return
-        node = _node(report, found.verdict)
-        number = portion.add(node, report.content, found.profile)
-        portion.of_job.add(found.job)
-        for finding in found.findings:
+        node = _node(report, judged_node.verdict)
+        number = portion.add(node, report.content, judged_node.profile)
+        portion.of_job.add(judged_node.job)
+        for finding in judged_node.findings:
             portion.found.note(finding, number)
 
 
@@ -164,8 +164,8 @@ def _by_several(work: Work, chunks: Sequence[Chunk], cores: int) -> Iterator[Por
             waiting.append(pool.submit(_portion, chunk))
             if len(waiting) > 2 * cores:
                 yield waiting.pop(0).result()
-        for one in waiting:
-            yield one.result()
+        for item in waiting:
+            yield item.result()
 
 
 def _silent(_: int) -> None:
@@ -210,18 +210,20 @@ class FleetRun(Record):
     of_job: frozenset[str] = frozenset()
     job_rules: frozenset[str] = frozenset()
 
-    def is_of_job(self, one: FoundOnNodes) -> bool:
+    def is_of_job(self, item: FoundOnNodes) -> bool:
         """Whether the files of the job are to blame, and no node.
 
         What is found on all nodes and stands in none of their snapshots is of the job;
         what some nodes have and others do not is of these nodes.
         """
-        if not self.job or any(place.file == ANY_NODE for place in one.finding.places):
+        if not self.job or any(place.file == ANY_NODE for place in item.finding.places):
             return False
-        rule = one.finding.rule
-        stands_in_files = one.finding.places or not rule or rule in self.job_rules
-        names = {self.nodes[number].name for number in one.nodes}
-        return bool(stands_in_files) and len(names) == len({o.name for o in self.nodes})
+        rule = item.finding.rule
+        stands_in_files = item.finding.places or not rule or rule in self.job_rules
+        names = {self.nodes[number].name for number in item.nodes}
+        return bool(stands_in_files) and len(names) == len(
+            {node.name for node in self.nodes}
+        )
 
     @property
     def size(self) -> str | None:
@@ -234,9 +236,9 @@ class FleetRun(Record):
         shared = self.fleet.shared.get("gpus")
         groups = shared.groups if shared else ()
         return sum(
-            int(one.value) * len({*one.hosts})
-            for one in groups
-            if one.value.isdecimal()
+            int(group.value) * len({*group.hosts})
+            for group in groups
+            if group.value.isdecimal()
         )
 
     @property
@@ -247,7 +249,7 @@ class FleetRun(Record):
 
 def judge_fleet(
     work: Work,
-    found: Listing,
+    listing: Listing,
     expected: Expected,
     *,
     now: float,
@@ -257,7 +259,7 @@ def judge_fleet(
 
     Args:
         work: how a node is judged.
-        found: the evidence.
+        listing: the evidence.
         expected: what the user or the job expects.
         now: seconds since 1970.
         cores: to judge on; 0 for all that there are.
@@ -268,15 +270,20 @@ def judge_fleet(
         "cluster.nodes"
     )
     job_nodes = stated.value if work.job else None
-    work = _sized(work, found, expected)
-    portion = judged(work, found.chunks, found.snapshots, cores)
-    portion.unread += found.unread
+    work = _sized(work, listing, expected)
+    portion = judged(work, listing.chunks, listing.snapshots, cores)
+    portion.unread += listing.unread
     own = _with_results(portion)
     fleet = Fleet(
         tuple(portion.nodes),
         attendance(portion, expected, job_nodes),
-        shared={one.leaf: one for one in portion.distributions.shared(_names(portion))},
-        samples={one.leaf: one for one in portion.samples.over(_names(portion))},
+        shared={
+            shared.leaf: shared
+            for shared in portion.distributions.shared(_names(portion))
+        },
+        samples={
+            samples.leaf: samples for samples in portion.samples.over(_names(portion))
+        },
         runs=_runs(portion.runs),
         started=_judged_at(portion.nodes, now),
     )
@@ -292,16 +299,18 @@ def judge_fleet(
         found=tuple(portion.found.each()),
         more=portion.found.more,
         of_fleet=tuple(map(without_secrets, of_fleet)),
-        listing=found,
+        listing=listing,
         own=own,
         warnings=judges.warnings,
         counters=portion.counters or CounterStore(),
         with_variables=_with_variables(portion),
-        jobs=tuple(sorted({one.job for one in portion.told if one.job})),
+        jobs=tuple(sorted({item.job for item in portion.told if item.job})),
         job=work.job,
         job_nodes=job_nodes,
         of_job=frozenset(portion.of_job - {""}),
-        job_rules=frozenset(o.name for o in judges.entries if o.scope in OF_FILES),
+        job_rules=frozenset(
+            entry.name for entry in judges.entries if entry.scope in OF_FILES
+        ),
     )
 
 
@@ -310,13 +319,13 @@ def _judged_at(nodes: Sequence[FleetNode], now: float) -> float:
 
     Synthetic fleets tell a day of their own: the same command writes the same bytes.
     """
-    taken = [one.taken for one in nodes if one.taken is not None]
-    if taken and all(one.is_synthetic for one in nodes):
+    taken = [node.taken for node in nodes if node.taken is not None]
+    if taken and all(node.is_synthetic for node in nodes):
         return max(taken)
     return now
 
 
-def _sized(work: Work, found: Listing, expected: Expected) -> Work:
+def _sized(work: Work, listing: Listing, expected: Expected) -> Work:
     """The work with the number of nodes, for a job that does not state it.
 
     Every node is judged as one of so many: what is asked of a job depends on its size.
@@ -325,7 +334,7 @@ def _sized(work: Work, found: Listing, expected: Expected) -> Work:
     stated = assemble(work.job, context).plan.value("cluster.nodes")
     if stated.is_known:
         return work
-    count = expected.number or _told_first(found) or found.snapshots
+    count = expected.number or _told_first(listing) or listing.snapshots
     if not count:
         return work
     request = work.request._replace(
@@ -334,15 +343,15 @@ def _sized(work: Work, found: Listing, expected: Expected) -> Work:
     return work._replace(request=request)
 
 
-def _told_first(found: Listing) -> int | None:
+def _told_first(listing: Listing) -> int | None:
     """How many nodes the run has, by the engine of the first that is read."""
-    for chunk in found.chunks[:1]:
+    for chunk in listing.chunks[:1]:
         with closing(reports(chunk)) as some:  # it holds a file of lines open
             for report in some:
                 if isinstance(report, Report):
                     launch = report.content.get("launch")
-                    told = told_by(report.content if report.is_result else launch)
-                    return told.nodes if told else None
+                    result = told_by(report.content if report.is_result else launch)
+                    return result.nodes if result else None
     return None
 
 
@@ -352,7 +361,7 @@ def _with_variables(portion: Portion) -> tuple[str, ...]:
 
 
 def _names(portion: Portion) -> list[str]:
-    return [one.name for one in portion.nodes]
+    return [node.name for node in portion.nodes]
 
 
 def _with_results(portion: Portion) -> tuple[tuple[str, str], ...]:
@@ -365,7 +374,7 @@ def _with_results(portion: Portion) -> tuple[tuple[str, str], ...]:
     for number, node in enumerate(portion.nodes):
         numbers.setdefault(node.name, number)
     worse: list[tuple[str, str]] = []
-    for own in sorted(portion.results, key=lambda one: natural(one.node.name)):
+    for own in sorted(portion.results, key=lambda result: natural(result.node.name)):
         number = numbers.get(own.node.name, -1)
         if number < 0:
             portion.add_own(own)
@@ -380,15 +389,17 @@ def _with_results(portion: Portion) -> tuple[tuple[str, str], ...]:
 
 def _said(own: OwnResult) -> str:
     first = own.findings[0] if own.findings else None
-    told = f"{first.rule}: {first.message}" if first else own.reason
-    return f"its own pre-flight said {own.node.verdict}" + (f": {told}" if told else "")
+    text = f"{first.rule}: {first.message}" if first else own.reason
+    return f"its own pre-flight said {own.node.verdict}" + (f": {text}" if text else "")
 
 
-def _runs(found: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[CollectiveRun, ...]:
+def _runs(
+    text_lists: Sequence[tuple[str, Mapping[str, Any]]],
+) -> tuple[CollectiveRun, ...]:
     """The runs of collectives that nodes measured."""
     return tuple(
         run
-        for file, content in found
+        for file, content in text_lists
         for run in node_of({**content, "schema": SCHEMA}, file)
         .several(CollectiveRuns)
         .shown

@@ -86,12 +86,12 @@ _MOST_COUNT = 2**64  # beyond it is no counter, and no NaN either
 
 
 def _by_kind() -> dict[str, tuple[tuple[str, str], ...]]:
-    found: dict[str, list[tuple[str, str]]] = {}
+    result: dict[str, list[tuple[str, str]]] = {}
     for leaf in COUNTERS:
         kind, _, field = leaf.partition(".")
         if kind != EVENTS:
-            found.setdefault(kind, []).append((field, leaf))
-    return {kind: tuple(fields) for kind, fields in found.items()}
+            result.setdefault(kind, []).append((field, leaf))
+    return {kind: tuple(fields) for kind, fields in result.items()}
 
 
 _BY_KIND = _by_kind()
@@ -135,13 +135,13 @@ def node_counters(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     Of a list that lacks some parts, as far as it goes.
     """
     for kind, fields in _BY_KIND.items():
-        found = content.get(kind)
-        listed: list[Any] = found if isinstance(found, list) else [found]
-        parts = [one for one in listed if isinstance(one, dict)]
+        result = content.get(kind)
+        listed: list[Any] = result if isinstance(result, list) else [result]
+        parts = [item for item in listed if isinstance(item, dict)]
         if not parts:
             continue
         for field, leaf in fields:
-            values = [one[field] for one in parts if field in one]
+            values = [part[field] for part in parts if field in part]
             total = _sum(values)
             if total is not None:
                 yield leaf, total
@@ -153,32 +153,32 @@ def _sum(values: list[Any]) -> float | None:
     total = 0.0
     is_told = False
     for value in values:
-        for one in value if isinstance(value, list) else (value,):
-            is_number = type(one) is int or type(one) is float
-            if is_number and -_MOST_COUNT <= one <= _MOST_COUNT:
-                total += one
+        for item in value if isinstance(value, list) else (value,):
+            is_number = type(item) is int or type(item) is float
+            if is_number and -_MOST_COUNT <= item <= _MOST_COUNT:
+                total += item
                 is_told = True
     return total if is_told else None
 
 
-def _events(found: object) -> Iterator[tuple[str, float]]:
+def _events(result: object) -> Iterator[tuple[str, float]]:
     """How often each kind of event stands in the log of the kernel, and all of them.
 
     A node that tells all of them tells that there was none of a kind.
     """
-    if not isinstance(found, list):
+    if not isinstance(result, list):
         return
     counts: dict[str, float] = {}
-    for one in found:
-        if not isinstance(one, dict):
+    for item in result:
+        if not isinstance(item, dict):
             continue
-        event, count = one.get("event"), one.get("count")
+        event, count = item.get("event"), item.get("count")
         if not isinstance(event, str) or type(count) is not int:
             continue
         if not 0 <= count <= _MOST_COUNT:
             continue
         name = f"{EVENTS}.{event[:_MOST_NAME]}"
-        if one.get("is_of_application") is True:
+        if item.get("is_of_application") is True:
             name += f".{_OF_APPLICATION}"
         if name in counts or len(counts) < _MOSTEVENTS:
             counts[name] = counts.get(name, 0.0) + count
@@ -195,8 +195,8 @@ def is_grave(leaf: str) -> bool:
 
 
 Sample = tuple[str, int, float]  # leaf, number of the part, value
-_HOST = tuple(one for one in SAMPLED if one.kind == "host")
-_GPUS = tuple(one for one in SAMPLED if one.kind == "gpus")
+_HOST = tuple(sampled_leaf for sampled_leaf in SAMPLED if sampled_leaf.kind == "host")
+_GPUS = tuple(sampled_leaf for sampled_leaf in SAMPLED if sampled_leaf.kind == "gpus")
 _MOST = 1e300  # beyond it, and where a file says NaN, is no measurement
 
 
@@ -264,8 +264,8 @@ def sampled(content: Mapping[str, Any]) -> Iterator[Sample]:
 
 def _copies(tests: object) -> Iterator[Sample]:
     """Rates of copies; those of another size, or all at once, are other numbers."""
-    for one in _parts(tests):
-        rates, direction = one.get("bytes_per_second"), one.get("direction")
+    for part in _parts(tests):
+        rates, direction = part.get("bytes_per_second"), part.get("direction")
         if not isinstance(rates, list) or not isinstance(direction, str):
             continue
         words = [direction]
@@ -275,15 +275,15 @@ def _copies(tests: object) -> Iterator[Sample]:
                 ("both_ways", "is_bidirectional"),
                 ("all_at_once", "is_all_at_once"),
             )
-            if one.get(field) is True
+            if part.get(field) is True
         ]
         words += [
-            str(one.get(field)) for field in ("method", "operation", "size_bytes")
+            str(part.get(field)) for field in ("method", "operation", "size_bytes")
         ]
         name = "copy_tests." + ".".join(words)
         for number, rate in enumerate(rates):
             if isinstance(rate, int | float):
-                yield name, _gpu_of(one, number), rate
+                yield name, _gpu_of(part, number), rate
 
 
 def _gpu_of(copies: Mapping[str, Any], number: int) -> int:
@@ -296,19 +296,19 @@ def _gpu_of(copies: Mapping[str, Any], number: int) -> int:
 
 
 def _products(products: object) -> Iterator[Sample]:
-    for one in _parts(products):
-        rate, number = one.get("flops_per_second"), one.get("gpu_index")
+    for part in _parts(products):
+        rate, number = part.get("flops_per_second"), part.get("gpu_index")
         if isinstance(rate, int | float) and isinstance(number, int):
             fields = ("data_type", "rows", "columns", "depth")
-            words = ".".join(str(one.get(field)) for field in fields)
+            words = ".".join(str(part.get(field)) for field in fields)
             yield f"matrix_products.{words}", max(number, 0), rate
 
 
 def _collectives(runs: object) -> Iterator[Sample]:
     """Bus bandwidth of the largest message, of runs on one node."""
-    for one in _parts(runs):
-        sizes, rates = one.get("size_bytes"), one.get("bus_bytes_per_second")
-        if one.get("nodes") != 1 or not isinstance(sizes, list):
+    for part in _parts(runs):
+        sizes, rates = part.get("size_bytes"), part.get("bus_bytes_per_second")
+        if part.get("nodes") != 1 or not isinstance(sizes, list):
             continue
         if not isinstance(rates, list) or len(rates) != len(sizes):
             continue
@@ -319,13 +319,13 @@ def _collectives(runs: object) -> Iterator[Sample]:
         ]
         if known:
             size, rate = max(known)
-            words = f"{one.get('collective')}.{one.get('ranks')}.{size}"
+            words = f"{part.get('collective')}.{part.get('ranks')}.{size}"
             yield f"collective_runs.{words}", 0, rate
 
 
-def _parts(found: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(found, list):
-        yield from (one for one in found if isinstance(one, dict))
+def _parts(result: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(result, list):
+        yield from (item for item in result if isinstance(item, dict))
 
 
 _DIGEST = " sha256:"  # behind the first characters of a long value (node_result.py)
@@ -390,9 +390,9 @@ class Portion:
 
     def add_launch(self, launch: object) -> None:
         """Take what the engine of a node says of the run."""
-        told = told_by(launch)
-        if told is not None:
-            self.told[told] = self.told.get(told, 0) + 1
+        result = told_by(launch)
+        if result is not None:
+            self.told[result] = self.told.get(result, 0) + 1
 
     def add_own(self, own: OwnResult) -> int:
         """Take a node of which there is a result line alone; returns its number."""
@@ -443,19 +443,19 @@ def told_by(launch: object) -> Told | None:
         return None
     nodes = launch.get("nodes")
     engine, job, names = (
-        one if isinstance(one, str) else ""
-        for one in (launch.get(name) for name in ("engine", "job", "node_list"))
+        text if isinstance(text, str) else ""
+        for text in (launch.get(name) for name in ("engine", "job", "node_list"))
     )
     is_number = isinstance(nodes, int) and not isinstance(nodes, bool) and nodes > 0
-    told = Told(engine, job, nodes if is_number else None, names)
-    return None if told == Told() else told
+    result = Told(engine, job, nodes if is_number else None, names)
+    return None if result == Told() else result
 
 
 def _specimens(content: Mapping[str, Any]) -> Iterator[str]:
     """What no other machine has: the identity of its GPUs."""
     gpus = content.get("gpus")
     if isinstance(gpus, list):
-        for one in gpus:
-            uuid = one.get("uuid") if isinstance(one, dict) else None
+        for gpu in gpus:
+            uuid = gpu.get("uuid") if isinstance(gpu, dict) else None
             if isinstance(uuid, str):
                 yield uuid

@@ -22,7 +22,12 @@ Content = Mapping[str, Any]
 Profile = tuple[tuple[tuple[str, str, bool], ...], bool]
 # Where a profile comes from, by kind of part and leaf.
 SHARED_LEAVES = frozenset(
-    {(one.kind, name) for one in SHARED for name in (one.field, one.key) if name}
+    {
+        (shared_leaf.kind, name)
+        for shared_leaf in SHARED
+        for name in (shared_leaf.field, shared_leaf.key)
+        if name
+    }
     | {("variables", name) for name in ("name", "value", "layer")}
 )
 # What is definitely so, and may differ from node to node like any other value.
@@ -45,21 +50,21 @@ def shared_values(content: Content) -> Iterator[tuple[str, str]]:
 
 def shared_profile(content: Content) -> Profile:
     """All that a node says of what nodes should share."""
-    found = [
+    text_lists = [
         (leaf, text, not isinstance(text, Unseen))
         for leaf, text in shared_values(content)
     ]
-    found += ((leaf, text, True) for leaf, text in variables(content))
-    return tuple(found), knows_variables(content)
+    text_lists += ((leaf, text, True) for leaf, text in variables(content))
+    return tuple(text_lists), knows_variables(content)
 
 
 def told_facts(content: Content) -> dict[str, str]:
     """The leaves that a result line tells, as far as they are known."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for leaf, read in _READERS:
         if leaf.is_told and not isinstance(text := read(content), Unseen):
-            found[leaf.name] = text
-    return found
+            result[leaf.name] = text
+    return result
 
 
 def variables(content: Content) -> Iterator[tuple[str, str]]:
@@ -70,17 +75,19 @@ def variables(content: Content) -> Iterator[tuple[str, str]]:
     listed = content.get("variables")
     if not isinstance(listed, list):
         return
-    found: dict[str, str] = {}
-    for one in listed:
+    result: dict[str, str] = {}
+    for item in listed:
         name, value = (
-            (one.get("name"), one.get("value")) if isinstance(one, dict) else ("", "")
+            (item.get("name"), item.get("value"))
+            if isinstance(item, dict)
+            else ("", "")
         )
         if not isinstance(name, str) or not name.startswith(_VARIABLE_PREFIXES):
             continue
-        is_near = one.get("layer") == "environment"
-        if isinstance(value, str) and (is_near or name not in found):
-            found[name] = value
-    for name, value in found.items():
+        is_near = item.get("layer") == "environment"
+        if isinstance(value, str) and (is_near or name not in result):
+            result[name] = value
+    for name, value in result.items():
         yield f"{VARIABLES}{name}", value[:_MOST_TEXT]
 
 
@@ -89,20 +96,20 @@ def knows_variables(content: Content) -> bool:
     return isinstance(content.get("variables"), list)
 
 
-def _text(found: object) -> str:
+def _text(result: object) -> str:
     """A value as people read it; `Unseen` for one that is not known."""
-    if isinstance(found, str):
-        return found
-    if isinstance(found, bool):
-        return "yes" if found else "no"
-    if isinstance(found, int | float):
-        return str(found) if isinstance(found, int) else f"{found:.12g}"
-    if isinstance(found, list):
-        texts = [_text(one) for one in found]
-        unseen = next((one for one in texts if isinstance(one, Unseen)), None)
+    if isinstance(result, str):
+        return result
+    if isinstance(result, bool):
+        return "yes" if result else "no"
+    if isinstance(result, int | float):
+        return str(result) if isinstance(result, int) else f"{result:.12g}"
+    if isinstance(result, list):
+        texts = [_text(item) for item in result]
+        unseen = next((text for text in texts if isinstance(text, Unseen)), None)
         return ", ".join(texts) if unseen is None else unseen
-    if isinstance(found, dict):
-        status = str(found.get("status"))
+    if isinstance(result, dict):
+        status = str(result.get("status"))
         return _DEFINITE.get(status) or Unseen(status.replace("_", " "))
     return Unseen("not known")
 
@@ -126,7 +133,7 @@ def _one(leaf: SharedLeaf) -> Callable[[Content], str]:
 
 
 def _of_all(
-    leaf: SharedLeaf, told: Callable[[list[dict[str, Any]]], str]
+    leaf: SharedLeaf, result: Callable[[list[dict[str, Any]]], str]
 ) -> Callable[[Content], str]:
     kind = leaf.kind
 
@@ -139,40 +146,42 @@ def _of_all(
         partly = content.get("partly_listed")
         if isinstance(partly, list) and kind in partly:
             return Unseen("the list may lack some")
-        return told(listed)
+        return result(listed)
 
     return read
 
 
 def _distinct(field: str) -> Callable[[list[dict[str, Any]]], str]:
     def told(listed: list[dict[str, Any]]) -> str:
-        found = [one.get(field) for one in listed]
-        first = found[:1]
-        if first and found.count(first[0]) == len(found):  # most often, and quickly
+        result = [item.get(field) for item in listed]
+        first = result[:1]
+        if first and result.count(first[0]) == len(result):  # most often, and quickly
             return _text(first[0])
-        texts = {_text(one): None for one in found}
-        unseen = next((one for one in texts if isinstance(one, Unseen)), None)
+        texts = {_text(item): None for item in result}
+        unseen = next((text for text in texts if isinstance(text, Unseen)), None)
         return " and ".join(sorted(texts)) if unseen is None else unseen
 
     return told
 
 
 def _in_order(field: str) -> Callable[[list[dict[str, Any]]], str]:
-    return lambda listed: _text([one.get(field) for one in listed])
+    return lambda listed: _text([item.get(field) for item in listed])
 
 
 def _keyed(field: str, key: str) -> Callable[[list[dict[str, Any]]], str]:
     """The values by their keys; where all have the same, that value once."""
 
     def told(listed: list[dict[str, Any]]) -> str:
-        found = {(_text(one.get(key)), _text(one.get(field))) for one in listed}
-        unseen = next((one for _, one in found if isinstance(one, Unseen)), None)
+        text_lists = {(_text(item.get(key)), _text(item.get(field))) for item in listed}
+        unseen = next(
+            (text for _, text in text_lists if isinstance(text, Unseen)), None
+        )
         if unseen is not None:
             return unseen
-        values = {value for _, value in found}
+        values = {value for _, value in text_lists}
         if len(values) == 1 and key != "name":
             return values.pop()
-        return ", ".join(f"{name} {value}" for name, value in sorted(found))
+        return ", ".join(f"{name} {value}" for name, value in sorted(text_lists))
 
     return told
 
@@ -214,8 +223,8 @@ class Distributions:
 
     def add_facts(self, number: int, facts: Mapping[str, str]) -> None:
         """Take what a result line says of a node."""
-        told = tuple((leaf, text, True) for leaf, text in facts.items())
-        self.add(number, (told, False))
+        text_lists = tuple((leaf, text, True) for leaf, text in facts.items())
+        self.add(number, (text_lists, False))
 
     def take(self, other: "Distributions", base: int) -> None:
         """Add those of other nodes, whose numbers follow `base`."""
@@ -244,8 +253,12 @@ class Distributions:
         for leaf in dict.fromkeys((*known, *unseen)):
             values = known.get(leaf, {})
             if leaf.startswith(VARIABLES):
-                setters = {number for one in values.values() for number in one}
-                without = [one for one in with_variables if one not in setters]
+                setters = {number for value in values.values() for number in value}
+                without = [
+                    with_variable
+                    for with_variable in with_variables
+                    if with_variable not in setters
+                ]
                 if without:
                     values[NOT_SET] = array("I", without)
             yield Shared(
@@ -255,7 +268,7 @@ class Distributions:
 
 def moved(numbers: "array[int]", base: int) -> "array[int]":
     """The same nodes, numbered behind others."""
-    return array("I", [one + base for one in numbers])
+    return array("I", [number + base for number in numbers])
 
 
 def _groups(values: _ByText, names: Sequence[str]) -> tuple[Group, ...]:
@@ -264,4 +277,4 @@ def _groups(values: _ByText, names: Sequence[str]) -> tuple[Group, ...]:
         Group(text, tuple(sorted(names[number] for number in numbers)))
         for text, numbers in values.items()
     )
-    return tuple(sorted(groups, key=lambda one: (-len(one.hosts), one.value)))
+    return tuple(sorted(groups, key=lambda group: (-len(group.hosts), group.value)))

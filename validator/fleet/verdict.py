@@ -59,7 +59,7 @@ class FleetVerdict(Record):
 
     def of(self, *states: State) -> tuple[Unfit, ...]:
         """The nodes in one of these states."""
-        return tuple(one for one in self.unfit if one.state in states)
+        return tuple(unfit for unfit in self.unfit if unfit.state in states)
 
 
 def fleet_verdict(
@@ -75,14 +75,14 @@ def fleet_verdict(
     """
     weight = _WEIGHTS.get(fail_on, len(_WEIGHTS) + 1)
     unfit = _unfit(run, weight)
-    names = {one.name for one in run.nodes}
+    names = {node.name for node in run.nodes}
     fit = len(names - unfit.keys())
     expected = run.fleet.attendance.expected.value
     if need is None and run.job_nodes != expected:
         need = run.job_nodes
     needed = need or expected
     ending = _ending(run, unfit, fit, need, weight)
-    ordered = sorted(unfit.values(), key=lambda one: natural(one.name))
+    ordered = sorted(unfit.values(), key=lambda unfit: natural(unfit.name))
     word = {0: "go", 1: "no-go", 3: "inconclusive"}.get(ending.code, "not complete")
     return FleetVerdict(
         word="no-go" if _lacking(run) else word,  # the job cannot start without them
@@ -115,8 +115,8 @@ def _ending(
 
 
 def _broken(run: FleetRun, unfit: Mapping[str, Unfit]) -> _Ending | None:
-    bugs = sum(one.state == "bug" for one in unfit.values())
-    broken = sum(one.outcome == "error" for one in run.of_fleet)
+    bugs = sum(item.state == "bug" for item in unfit.values())
+    broken = sum(finding.outcome == "error" for finding in run.of_fleet)
     if not bugs and not broken:
         return None
     return _Ending(4, f"a bug of speccheck on {_nodes(bugs)}" if bugs else "a bug")
@@ -129,24 +129,24 @@ def _absent(run: FleetRun) -> _Ending | None:
     if not lacking:
         return None
     expected = run.fleet.attendance.expected.need()
-    told = "sent what can be read" if run.fleet.attendance.unread else "reported"
-    return _Ending(3, f"{expected - lacking:,} of {expected:,} nodes {told}")
+    text = "sent what can be read" if run.fleet.attendance.unread else "reported"
+    return _Ending(3, f"{expected - lacking:,} of {expected:,} nodes {text}")
 
 
 def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
     """A failure of the fleet for which no node is to blame."""
-    for one in run.of_fleet:
-        if _is_against(one, weight) and not one.hosts:
-            return _Ending(1, f"{one.rule}: {one.message}")
+    for finding in run.of_fleet:
+        if _is_against(finding, weight) and not finding.hosts:
+            return _Ending(1, f"{finding.rule}: {finding.message}")
     return None
 
 
 def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
     """The files of the job, which no node is to blame for."""
     rules = {
-        one.finding.rule
-        for one in run.found
-        if _is_against(one.finding, weight) and run.is_of_job(one)
+        item.finding.rule
+        for item in run.found
+        if _is_against(item.finding, weight) and run.is_of_job(item)
     }
     if not rules:
         return None
@@ -157,7 +157,7 @@ def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
 def _too_few(
     run: FleetRun, unfit: Mapping[str, Unfit], fit: int, need: int | None
 ) -> _Ending | None:
-    blocked = sum(one.state == "no-go" for one in unfit.values())
+    blocked = sum(item.state == "no-go" for item in unfit.values())
     if need is not None:
         if fit >= need:
             return None
@@ -189,15 +189,15 @@ def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
     reason = enough or _of_those_needed(fit, need or 0)
     expected = run.fleet.attendance.expected
     if not expected.is_known:
-        told = f"how many were expected is not known ({expected.note})"
-        return _Ending(3, f"{reason}, but {told}")
+        text = f"how many were expected is not known ({expected.note})"
+        return _Ending(3, f"{reason}, but {text}")
     if "inconclusive" in run.of_job:
-        told = f"the files of the job lack evidence that {run.use} needs"
-        return _Ending(3, f"{reason}, but {told}")
-    for one in run.of_fleet:
-        is_open = one.outcome == "unknown" and one.clause_level == "must"
-        if is_open and one.missing and run.use != "ci":
-            return _Ending(3, f"{reason}, but {one.rule} {one.message}")
+        text = f"the files of the job lack evidence that {run.use} needs"
+        return _Ending(3, f"{reason}, but {text}")
+    for finding in run.of_fleet:
+        is_open = finding.outcome == "unknown" and finding.clause_level == "must"
+        if is_open and finding.missing and run.use != "ci":
+            return _Ending(3, f"{reason}, but {finding.rule} {finding.message}")
     return _Ending(0, reason)
 
 
@@ -207,36 +207,36 @@ def _lacking(run: FleetRun) -> int:
     if attendance.names:
         return len(attendance.missing)
     expected = attendance.expected.value or 0
-    return max(0, expected - len({one.name for one in run.nodes}))
+    return max(0, expected - len({node.name for node in run.nodes}))
 
 
 def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
     """The nodes that must not take part, or of which that is not known."""
-    found: dict[str, Unfit] = {}
+    result: dict[str, Unfit] = {}
     own = dict(run.own)
     for node in run.nodes:
         if node.verdict == "go" or (node.verdict == "no-go" and node.name not in own):
             continue  # why it is no-go is told by what was found on it
         reason = Reason("", own[node.name]) if node.name in own else None
         state: State = node.verdict  # type: ignore[assignment]
-        found[node.name] = Unfit(node.name, state, (reason,) if reason else ())
+        result[node.name] = Unfit(node.name, state, (reason,) if reason else ())
     for name, reason in _blamed(run, weight):
-        known = found.get(name) or Unfit(name, "no-go")
+        known = result.get(name) or Unfit(name, "no-go")
         state = "no-go" if known.state != "bug" else known.state
-        found[name] = known._replace(state=state, reasons=(*known.reasons, reason))
+        result[name] = known._replace(state=state, reasons=(*known.reasons, reason))
     for name, reason in _in_doubt(run, weight):
-        known = found.get(name) or Unfit(name, "inconclusive")
-        found[name] = known._replace(reasons=(*known.reasons, reason))
-    for name in _by_own_word(run, weight) - found.keys():
-        found[name] = Unfit(name, "no-go", (Reason("", _UNTOLD),))
+        known = result.get(name) or Unfit(name, "inconclusive")
+        result[name] = known._replace(reasons=(*known.reasons, reason))
+    for name in _by_own_word(run, weight) - result.keys():
+        result[name] = Unfit(name, "no-go", (Reason("", _UNTOLD),))
     attendance = run.fleet.attendance
     for unread in attendance.unread:
-        if unread.node and unread.node not in found:
+        if unread.node and unread.node not in result:
             problem = Reason("", f"{unread.file} {unread.problem}")
-            found[unread.node] = Unfit(unread.node, "unread", (problem,))
+            result[unread.node] = Unfit(unread.node, "unread", (problem,))
     for name in attendance.missing:
-        found.setdefault(name, Unfit(name, "missing"))
-    return found
+        result.setdefault(name, Unfit(name, "missing"))
+    return result
 
 
 def _by_own_word(run: FleetRun, weight: int) -> set[str]:
@@ -246,24 +246,26 @@ def _by_own_word(run: FleetRun, weight: int) -> set[str]:
     """
     if weight > max(_WEIGHTS.values()):
         return set()
-    told = {
+    texts = {
         run.nodes[number].name
-        for one in run.found
-        if _is_against(one.finding, weight)
-        for number in one.nodes
+        for item in run.found
+        if _is_against(item.finding, weight)
+        for number in item.nodes
     }
-    words = {o.name for o in run.nodes if o.verdict == "no-go" and not o.is_whole}
-    return words - told
+    words = {
+        node.name for node in run.nodes if node.verdict == "no-go" and not node.is_whole
+    }
+    return words - texts
 
 
 def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
     """Nodes with the findings that keep them out, the rules in order."""
     likes: dict[str, Finding] = {}
-    for one in run.found:
-        if _is_against(one.finding, weight) and not run.is_of_job(one):
-            likes.setdefault(one.finding.rule, one.finding)
-            reason = _reason(one.finding)
-            for number in one.nodes:
+    for item in run.found:
+        if _is_against(item.finding, weight) and not run.is_of_job(item):
+            likes.setdefault(item.finding.rule, item.finding)
+            reason = _reason(item.finding)
+            for number in item.nodes:
                 yield run.nodes[number].name, reason
     for (rule, outcome), numbers in run.more.items():
         if outcome == "fail" and rule in likes:
@@ -282,7 +284,7 @@ def _in_doubt(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
     What is old, or came twice, is asked for again: nothing is to be done with a
     machine. Who did not come is missing or unread already.
     """
-    came = {one.name for one in run.nodes}
+    came = {node.name for node in run.nodes}
     for finding in run.of_fleet:
         if _is_against(finding, weight) and finding.action is None:
             for name in came.intersection(finding.hosts):

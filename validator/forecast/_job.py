@@ -132,11 +132,11 @@ def step_tokens(plan: TrainingPlan) -> Estimate:
     """Tokens of an optimizer step, samples taken at full length."""
     samples = plan.value("batch.global_batch_size").need()
     tokens = samples * plan.value("batch.sequence_length").need()
-    found = exactly(tokens, "global batch x sequence length")
+    estimate = exactly(tokens, "global batch x sequence length")
     role = plan.value("run.role").or_else("")
     if role in {"sft", "lora", "rl"} and not plan.value("batch.packing").value:
-        return found._replace(kind="advisory", valid="samples of full length")
-    return found
+        return estimate._replace(kind="advisory", valid="samples of full length")
+    return estimate
 
 
 def step_flops(plan: TrainingPlan) -> Estimate:
@@ -150,14 +150,16 @@ def step_flops(plan: TrainingPlan) -> Estimate:
         plan.value("batch.sequence_length").need(),
     )
     convention: Convention = "nemo-lora" if trains_adapter(plan) else "palm"
-    found = flops_per_token(convention, work)
+    estimate = flops_per_token(convention, work)
     tokens = step_tokens(plan)
     share = (model.active.upper - model.active.value) / model.active.value
     if share or tokens.kind != "exact":
         kind = tokens.kind if tokens.kind != "exact" else "calibrated"
-        low, high = found.value * (1 - share), found.value * (1 + share)
-        found = found._replace(lower=low, upper=high, kind=kind, valid=tokens.valid)
-    return found.times(tokens.value)
+        low, high = estimate.value * (1 - share), estimate.value * (1 + share)
+        estimate = estimate._replace(
+            lower=low, upper=high, kind=kind, valid=tokens.valid
+        )
+    return estimate.times(tokens.value)
 
 
 def pipeline_of(plan: TrainingPlan) -> Pipeline:

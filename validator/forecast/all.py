@@ -37,10 +37,10 @@ def _forecast(subject: str, predict: Predict, plan: TrainingPlan) -> Forecast:
 @cache
 def subjects() -> tuple[tuple[str, Predict], ...]:
     """The forecasts that there are, by walking this package."""
-    found = dict(_subjects())
-    ordered = [name for name in _ORDER if name in found]
-    ordered += sorted(found.keys() - set(ordered))
-    return tuple((name, found[name]) for name in ordered)
+    result = dict(_subjects())
+    ordered = [name for name in _ORDER if name in result]
+    ordered += sorted(result.keys() - set(ordered))
+    return tuple((name, result[name]) for name in ordered)
 
 
 def _subjects() -> Iterator[tuple[str, Predict]]:
@@ -48,15 +48,15 @@ def _subjects() -> Iterator[tuple[str, Predict]]:
         name, dot, suffix = entry.partition(".")
         if dot and suffix == "py" and not name.startswith("_"):
             module = import_module(f"{__package__}.{name}")
-            for found in vars(module).values():
-                if _is_forecast(found, module.__name__):
-                    yield name, found
+            for var in vars(module).values():
+                if _is_forecast(var, module.__name__):
+                    yield name, var
 
 
-def _is_forecast(found: object, module: str) -> bool:
+def _is_forecast(result: object, module: str) -> bool:
     """Whether it is a function of that module that predicts a whole subject."""
-    name = getattr(found, "__name__", "")
-    is_own = getattr(found, "__module__", "") == module
+    name = getattr(result, "__name__", "")
+    is_own = getattr(result, "__module__", "") == module
     if not is_own or name.startswith("_") or not name.endswith("_forecast"):
         return False
-    return getattr(found, "__annotations__", {}).get("return") is Forecast
+    return getattr(result, "__annotations__", {}).get("return") is Forecast

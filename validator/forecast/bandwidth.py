@@ -66,8 +66,11 @@ def domains_joined(
     """NVLink domains: the nodes, or fewer where NVLink goes from node to node."""
     if nodes == 1 or not _is_of_rack(gpu, about):
         return Choice((nodes,))
-    told = about.communicators_of(ranks)
-    joined, cliques = _agreed(told, "is_mnnvl"), _agreed(told, "nvlink_cliques")
+    communicators = about.communicators_of(ranks)
+    joined, cliques = (
+        _agreed(communicators, "is_mnnvl"),
+        _agreed(communicators, "nvlink_cliques"),
+    )
     setting = about.variable("NCCL_MNNVL_ENABLE")
     if joined is False or (joined is None and setting == "0"):
         return Choice((nodes,))
@@ -92,8 +95,8 @@ def algorithms(
 ) -> Choice:
     """What was forced, else what the tuner told, else rings, with NVLS or without."""
     forced = run.algorithm.value or ""
-    if found := _ALGORITHMS.get(forced.lower()):
-        return Choice((found,), forced)
+    if text := _ALGORITHMS.get(forced.lower()):
+        return Choice((text,), forced)
     if setting.collective != "all_reduce":
         return Choice((None,))
     allowed = about.variable("NCCL_ALGO") or ""
@@ -107,10 +110,10 @@ def algorithms(
 
 def _with_or_without_nvls(about: Conditions, ranks: int, size_bytes: int) -> Choice:
     """By the log of NCCL, else by the variable, else either."""
-    told = about.communicators_of(ranks)
-    if tuned := _tuned(told, size_bytes):
+    communicators = about.communicators_of(ranks)
+    if tuned := _tuned(communicators, size_bytes):
         return Choice((tuned,))
-    channels = _agreed(told, "nvls_channels")
+    channels = _agreed(communicators, "nvls_channels")
     if channels is None:
         switch = about.variable("NCCL_NVLS_ENABLE")
         channels = {"0": 0, "1": 1}.get(switch or "")
@@ -124,7 +127,7 @@ def _only(text: str) -> Algorithm | None:
 
     Lists that speak of single collectives are left to the log.
     """
-    names = {one.strip() for one in text.lower().removeprefix("^").split(",")}
+    names = {part.strip() for part in text.lower().removeprefix("^").split(",")}
     if not text or ":" in text or ";" in text:
         return None
     if text.startswith("^"):
@@ -134,22 +137,22 @@ def _only(text: str) -> Algorithm | None:
     return "ring" if "nvls" not in names and "ring" in names else None
 
 
-def _tuned(told: Iterable[Communicator], size_bytes: int) -> Algorithm | None:
+def _tuned(communicators: Iterable[Communicator], size_bytes: int) -> Algorithm | None:
     """What the tuner says it took for an all-reduce of that size."""
-    found: set[Algorithm | None] = set()
-    for one in told:
+    result: set[Algorithm | None] = set()
+    for communicator in communicators:
         rows = zip(
-            one.tuned_collective.or_else(()),
-            one.tuned_bytes.or_else(()),
-            one.tuned_algorithm.or_else(()),
+            communicator.tuned_collective.or_else(()),
+            communicator.tuned_bytes.or_else(()),
+            communicator.tuned_algorithm.or_else(()),
             strict=False,
         )
-        found.update(
+        result.update(
             _ALGORITHMS.get((algorithm or "").lower())
             for collective, size, algorithm in rows
             if collective == "AllReduce" and size == size_bytes
         )
-    return found.pop() if len(found) == 1 else None
+    return result.pop() if len(result) == 1 else None
 
 
 def sums_in_network(
@@ -160,8 +163,8 @@ def sums_in_network(
         return Choice((False,))
     if adapters.kind not in _NETWORKS_WITH_SUMS:
         return Choice((False,))
-    told = about.communicators_of(setting.ranks)
-    channels = _agreed(told, "collnet_channels")
+    communicators = about.communicators_of(setting.ranks)
+    channels = _agreed(communicators, "collnet_channels")
     if channels is not None:
         return Choice((channels > 0,))
     switch = about.variable("NCCL_COLLNET_ENABLE")
@@ -170,13 +173,13 @@ def sums_in_network(
     return Choice((False, True))
 
 
-def _agreed(told: Iterable[Communicator], leaf: str) -> Any:  # noqa: ANN401 - any leaf
+def _agreed(communicators: Iterable[Communicator], leaf: str) -> Any:  # noqa: ANN401 - any leaf
     """What all communicators that tell it say; None where they differ."""
     values: set[Any] = set()
-    for one in told:
-        found: Value[Any] = getattr(one, leaf)
-        if found.is_known:
-            values.add(found.value)
+    for communicator in communicators:
+        value: Value[Any] = getattr(communicator, leaf)
+        if value.is_known:
+            values.add(value.value)
     return values.pop() if len(values) == 1 else None
 
 
@@ -185,7 +188,7 @@ _NAMES: dict[str, Collective] = {
     "alltoall": "all_to_all",
     "send_recv": "sendrecv",
 }
-_NAMES.update((one, one) for one in _COLLECTIVES)
+_NAMES.update((text, text) for text in _COLLECTIVES)
 # Backends that move nothing over NVLink, and a network of hosts alone.
 _OF_HOSTS = frozenset({"gloo", "mpi"})
 _NO_GPU = "the type of the GPUs is not known; name it with --gpu or --instance"
@@ -210,37 +213,37 @@ class Prospect(Record):
     @property
     def reason(self) -> str:
         """Why there is no floor; empty where there is one whatever the way was."""
-        return next((one.reason for one in self.possible if one.reason), "")
+        return next((item.reason for item in self.possible if item.reason), "")
 
     @property
     def lowest(self) -> Expectation:
         """With the lowest floor: what is below it is too slow in any case."""
-        return min(self.possible, key=lambda one: one.fail_below or 0.0)
+        return min(self.possible, key=lambda item: item.fail_below or 0.0)
 
     @property
     def highest(self) -> Expectation:
         """With the highest floor: what reaches it is well in any case."""
-        return max(self.possible, key=lambda one: one.fail_below or 0.0)
+        return max(self.possible, key=lambda item: item.fail_below or 0.0)
 
     def refusal(self, threshold: float, size_bytes: int) -> str:
         """Why nobody can reach a threshold, bytes per second; empty where one can."""
-        why = [implausible(one, threshold, size_bytes) for one in self.settings]
+        why = [implausible(setting, threshold, size_bytes) for setting in self.settings]
         return why[-1] if why and all(why) else ""
 
     @property
     def plausible(self) -> float | None:
         """No published figure comes near it, whatever the way was."""
-        return _greatest([one.plausible for one in self.possible])
+        return _greatest([item.plausible for item in self.possible])
 
     @property
     def impossible(self) -> float | None:
         """More than the wires carry, whatever the way was."""
-        return _greatest([one.impossible for one in self.possible])
+        return _greatest([item.impossible for item in self.possible])
 
 
 def _greatest(bounds: list[float | None]) -> float | None:
     """The greatest bound; None where one way has none."""
-    known = [one for one in bounds if one is not None]
+    known = [bound for bound in bounds if bound is not None]
     return max(known) if len(known) == len(bounds) and known else None
 
 
@@ -282,38 +285,38 @@ def prospect(
     settings: list[Setting] = []
     opened = dict.fromkeys([OPEN_DOMAIN] if domains.is_open else [])
     for count in dict.fromkeys(domains.ways):
-        one = _with_adapters(bare._replace(domains=count), adapters)
-        chosen = algorithms(one, run, about, size_bytes)
-        sums = sums_in_network(one, about, adapters)
+        setting = _with_adapters(bare._replace(domains=count), adapters)
+        chosen = algorithms(setting, run, about, size_bytes)
+        sums = sums_in_network(setting, about, adapters)
         if chosen.is_open:
             opened[OPEN_SWITCH_SUMS] = None
         settings += (
-            one._replace(algorithm=algorithm, reduces_in_network=in_network)
+            setting._replace(algorithm=algorithm, reduces_in_network=in_network)
             for algorithm in chosen.ways
             for in_network in sums.ways
         )
         forced = forced or chosen.forced
-    found = tuple(
-        _without_floors(expectation(one, size_bytes, floors), why)
-        for one in settings
-        for why in [_beside_readings(one, about, adapters)]
+    expectations = tuple(
+        _without_floors(expectation(item, size_bytes, floors), why)
+        for item in settings
+        for why in [_beside_readings(item, about, adapters)]
     )
-    return Prospect(found, tuple(opened), forced, tuple(settings))
+    return Prospect(expectations, tuple(opened), forced, tuple(settings))
 
 
 def _gpu(run: CollectiveRun, about: Conditions) -> GpuReadings:
     """By the name that the run tells, else by what the plan tells."""
     if run.gpu.is_known:
-        found = about.published.of_gpu(run.gpu.need())
-        if found is not None:
-            return found
+        gpu_readings = about.published.of_gpu(run.gpu.need())
+        if gpu_readings is not None:
+            return gpu_readings
     accelerator = about.cluster.accelerator
     if accelerator.value is None:
         raise MissingEvidence(accelerator.name, accelerator.note or _NO_GPU)
-    found = about.published.of_gpu(accelerator.value)
-    if found is None:
+    gpu_readings = about.published.of_gpu(accelerator.value)
+    if gpu_readings is None:
         raise MissingEvidence(accelerator.name, _NO_GPU)
-    return found
+    return gpu_readings
 
 
 def _with_adapters(setting: Setting, adapters: Adapters | None) -> Setting:
@@ -338,11 +341,11 @@ def _beside_readings(
     return ""
 
 
-def _without_floors(found: Expectation, why: str) -> Expectation:
+def _without_floors(result: Expectation, why: str) -> Expectation:
     """The same, without floors where there is a reason for it."""
     if not why:
-        return found
-    return found._replace(
+        return result
+    return result._replace(
         fail_below=None, warn_below=None, reference=None, basis="", reason=why
     )
 
@@ -353,6 +356,6 @@ def ring_bound(run: CollectiveRun, about: Conditions) -> float | None:
         look = prospect(run, about, 0, None)
     except MissingEvidence:
         return None
-    bounds = [one.ceilings.ring for one in look.possible]
-    known = [one for one in bounds if one is not None]
+    bounds = [item.ceilings.ring for item in look.possible]
+    known = [bound for bound in bounds if bound is not None]
     return max(known) if known and len(known) == len(bounds) else None

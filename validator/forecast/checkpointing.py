@@ -136,5 +136,10 @@ def _kind(save: Estimate, mtbf: Estimate) -> EstimateKind:
 
 def _missing(*quantities: Quantity) -> tuple[str, ...]:
     """The leaves that lack, each once."""
-    names = (name for one in quantities if not one.estimate for name in one.missing)
+    names = (
+        name
+        for quantity in quantities
+        if not quantity.estimate
+        for name in quantity.missing
+    )
     return tuple(dict.fromkeys(names))

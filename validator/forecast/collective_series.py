@@ -42,20 +42,20 @@ class Series(Record):
     @property
     def title(self) -> str:
         """What people call it: `all_reduce over 16 GPUs in 2 nodes`."""
-        one = self.first
-        ranks = one.ranks.or_else("an unknown number of")
-        title = f"{one.collective.or_else('a collective')} over {ranks} GPUs"
-        if one.nodes.is_known or one.hosts.is_known:
-            nodes = nodes_of(one)
+        collective_run = self.first
+        ranks = collective_run.ranks.or_else("an unknown number of")
+        title = f"{collective_run.collective.or_else('a collective')} over {ranks} GPUs"
+        if collective_run.nodes.is_known or collective_run.hosts.is_known:
+            nodes = nodes_of(collective_run)
             title += f" in {nodes} node{'s' if nodes > 1 else ''}"
-        if one.algorithm.is_known:
-            title += f" by {one.algorithm.value}"
+        if collective_run.algorithm.is_known:
+            title += f" by {collective_run.algorithm.value}"
         return title
 
     @property
     def ended(self) -> tuple[CollectiveRun, ...]:
         """Those that did not die; all where nothing is said of it."""
-        return tuple(one for one in self.runs if one.is_complete.value is not False)
+        return tuple(run for run in self.runs if run.is_complete.value is not False)
 
     def best(self, least_bytes: int) -> Point | None:
         """The best of the two largest sizes from `least_bytes` on.
@@ -66,13 +66,15 @@ class Series(Record):
         """
         by_placement: dict[str | None, list[Point]] = {}
         for run in self.ended or self.runs:
-            largest = sorted(_points(run, least_bytes), key=lambda one: one.size_bytes)
+            largest = sorted(
+                _points(run, least_bytes), key=lambda item: item.size_bytes
+            )
             if largest:
-                found = max(largest[-_LARGEST:], key=lambda one: one.bus)
-                by_placement.setdefault(run.placement.value, []).append(found)
+                point = max(largest[-_LARGEST:], key=lambda item: item.bus)
+                by_placement.setdefault(run.placement.value, []).append(point)
         return max(
             (_middle(points) for points in by_placement.values()),
-            key=lambda one: one.bus,
+            key=lambda item: item.bus,
             default=None,
         )
 
@@ -80,13 +82,13 @@ class Series(Record):
     def repeats(self) -> int:
         """How many runs there are, placements of buffers not counted."""
         runs = self.ended or self.runs
-        placements = [one.placement.value for one in runs]
-        return max(placements.count(one) for one in placements)
+        placements = [run.placement.value for run in runs]
+        return max(placements.count(placement) for placement in placements)
 
 
 def _middle(points: list[Point]) -> Point:
-    rate = median_high([one.bus for one in points])
-    return next(one for one in points if one.bus == rate)
+    rate = median_high([point.bus for point in points])
+    return next(point for point in points if point.bus == rate)
 
 
 def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
@@ -117,32 +119,36 @@ def steady_rates(series: Series, least_bytes: int) -> tuple[int, list[float]]:
     Of runs with two placements of buffers, those of the first run's alone.
     """
     placement = series.first.placement.value
-    runs = [one for one in series.ended if one.placement.value == placement]
+    runs = [
+        collective_run
+        for collective_run in series.ended
+        if collective_run.placement.value == placement
+    ]
     rates = [
-        {at.size_bytes: at.bus for at in _points(one, least_bytes)} for one in runs
+        {at.size_bytes: at.bus for at in _points(run, least_bytes)} for run in runs
     ]
     shared = set.intersection(*map(set, rates)) if rates else set()
     if not shared:
         return 0, []
     size = max(shared)
-    return size, [one[size] for one in rates]
+    return size, [rate[size] for rate in rates]
 
 
 def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
     """The runs, those of the same collective, ranks and hosts together."""
-    found: dict[object, list[CollectiveRun]] = {}
-    for one in runs:
+    result: dict[object, list[CollectiveRun]] = {}
+    for run in runs:
         key = (
-            one.collective.value,
-            one.ranks.value,
-            one.nodes.value,
-            _machines(one),
-            one.gpu.value,
-            one.algorithm.value,
-            one.backend.value,
+            run.collective.value,
+            run.ranks.value,
+            run.nodes.value,
+            _machines(run),
+            run.gpu.value,
+            run.algorithm.value,
+            run.backend.value,
         )
-        found.setdefault(key, []).append(one)
-    return tuple(Series(tuple(one)) for one in found.values())
+        result.setdefault(key, []).append(run)
+    return tuple(Series(tuple(collective_runs)) for collective_runs in result.values())
 
 
 def _machines(run: CollectiveRun) -> object:
@@ -198,36 +204,36 @@ def bounds_of(run: CollectiveRun, about: Conditions, sizes: Iterable[int]) -> Bo
     """What a run should reach at these sizes."""
     if not is_of_gpus(run):
         return Bounds(basis=f"nothing is expected of {run.backend.value}")
-    found: list[Bound] = []
+    bounds: list[Bound] = []
     basis = ""
     try:
         if collective_of(run) is None:
             return Bounds(basis=f"no readings of {run.collective.value}")
         for size in sizes:
-            one = prospect(run, about, size, None)
-            found.append(_bound(size, one))
-            basis = one.reason or _basis(one)
+            result = prospect(run, about, size, None)
+            bounds.append(_bound(size, result))
+            basis = result.reason or _basis(result)
         published = tuple(_published(run, about))
     except MissingEvidence as missing:
         return Bounds(basis=f"needs {missing.name}: {missing.reason}")
-    return Bounds(tuple(found), basis, published)
+    return Bounds(tuple(bounds), basis, published)
 
 
-def _bound(size: int, found: Prospect) -> Bound:
-    tops = [one.ceiling for one in found.possible]
-    known = [one for one in tops if one is not None]
+def _bound(size: int, result: Prospect) -> Bound:
+    tops = [expectation.ceiling for expectation in result.possible]
+    known = [top for top in tops if top is not None]
     ceiling = max(known) if known and len(known) == len(tops) else None
-    if found.reason:
+    if result.reason:
         return Bound(size, ceiling, None, None)
-    return Bound(size, ceiling, found.highest.warn_below, found.lowest.fail_below)
+    return Bound(size, ceiling, result.highest.warn_below, result.lowest.fail_below)
 
 
-def _basis(found: Prospect) -> str:
+def _basis(result: Prospect) -> str:
     """That of the lowest floor, and what would tell more where several are open."""
-    if not found.open:
-        return found.highest.basis
-    opened = "; ".join(found.open)
-    return f"{found.lowest.basis}, or {found.highest.basis}; not known: {opened}"
+    if not result.open:
+        return result.highest.basis
+    opened = "; ".join(result.open)
+    return f"{result.lowest.basis}, or {result.highest.basis}; not known: {opened}"
 
 
 def _published(run: CollectiveRun, about: Conditions) -> Iterator[Published]:

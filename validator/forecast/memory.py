@@ -365,7 +365,7 @@ def memory_forecast(plan: TrainingPlan) -> Forecast:
     """States, activations, logits, buffers, overhead and total, in bytes on one GPU."""
     work, no_work = _tried(work_of, plan)
     dimensions, no_dimensions = _tried(dimensions_of, plan)
-    job, no_job = _tried(lambda one: job_of(one, work), plan)
+    job, no_job = _tried(lambda training_plan: job_of(training_plan, work), plan)
     shape = tuple(name for name in _SHAPE if not plan.value(name).is_known)
     open_work = (*no_work, *no_dimensions, *shape)
     quantities = (
@@ -453,8 +453,8 @@ def _limit(plan: TrainingPlan) -> Quantity:
     leaf = plan.value(_CAPACITY)
     if leaf.value is None:
         return Quantity("capacity", "bytes", None, (_CAPACITY,), leaf.note)
-    found = exactly(float(leaf.value), "hardware catalogue or stated")
-    return Quantity("capacity", "bytes", found, (), leaf.note)
+    estimate = exactly(float(leaf.value), "hardware catalogue or stated")
+    return Quantity("capacity", "bytes", estimate, (), leaf.note)
 
 
 def _placed(
@@ -483,7 +483,7 @@ def _placed(
         for name in PARTS
     )
     total = peak.total(family)
-    lacking = tuple(dict.fromkeys(name for one in parts for name in one.missing))
+    lacking = tuple(dict.fromkeys(name for part in parts for name in part.missing))
     if family is not None:
         note = f"within {family.band:.0%} of published figures: {family.source}"
     elif trains_adapter(plan):

@@ -65,14 +65,17 @@ class Forecast(Record):
 
     def named(self, name: str) -> Quantity:
         """The quantity of that name; raises KeyError for one that is not there."""
-        for one in self.quantities:
-            if one.name == name:
-                return one
+        for quantity in self.quantities:
+            if quantity.name == name:
+                return quantity
         raise KeyError(name)
 
     def sum(self) -> Quantity | None:
         """The quantity that others add up to."""
-        return next((one for one in self.quantities if one.name == self.whole), None)
+        return next(
+            (quantity for quantity in self.quantities if quantity.name == self.whole),
+            None,
+        )
 
     def addends(self) -> tuple[Quantity, ...]:
         """What adds up to it."""
@@ -80,9 +83,9 @@ class Forecast(Record):
         if whole is None:
             return ()
         before = self.quantities[: self.quantities.index(whole)]
-        names = self.parts or tuple(one.name for one in before)
+        names = self.parts or tuple(quantity.name for quantity in before)
         return tuple(
-            one
-            for one in self.quantities
-            if one.name in names and one.unit == whole.unit
+            quantity
+            for quantity in self.quantities
+            if quantity.name in names and quantity.unit == whole.unit
         )

@@ -116,16 +116,18 @@ def _stated(plan: TrainingPlan, name: str, leaf: str) -> Quantity:
 
 def _total(phases: tuple[Quantity, ...]) -> Quantity:
     """The sum of the phases that are known: a bound from below where one is not."""
-    known = [one.estimate for one in phases if one.estimate is not None]
-    lacking = [one for one in phases if one.estimate is None]
-    missing = tuple(dict.fromkeys(name for one in lacking for name in one.missing))
+    known = [phase.estimate for phase in phases if phase.estimate is not None]
+    lacking = [phase for phase in phases if phase.estimate is None]
+    missing = tuple(
+        dict.fromkeys(name for quantity in lacking for name in quantity.missing)
+    )
     if not known:
         return Quantity("total", "seconds", missing=missing)
     total = sum(known[1:], known[0])
     if not lacking:
         return Quantity("total", "seconds", total)
     bound = total._replace(upper=float("inf"), kind=_bound_kind(total))
-    note = "without " + ", ".join(one.name for one in lacking)
+    note = "without " + ", ".join(quantity.name for quantity in lacking)
     return Quantity("total", "seconds", bound, missing, note)
 
 

@@ -68,7 +68,7 @@ def kept_checkpoints(checkpoint: Checkpoint, run: Run, in_the_making: int = 0) -
 def write_time(plan: TrainingPlan) -> Quantity:
     """Seconds from the start of a save until it is complete in the store."""
     name, bandwidth = "write_time", plan.value("checkpoint.storage_bytes_per_second")
-    stated, beside = (plan.value(f"checkpoint.{one}") for one in _SAVE)
+    stated, beside = (plan.value(f"checkpoint.{text}") for text in _SAVE)
     if stated.value and stated.value > 0 and beside.value is not True:
         return Quantity(name, "seconds", exactly(stated.value, STATED))
     bytes_saved = size(plan)
@@ -87,7 +87,7 @@ def write_time(plan: TrainingPlan) -> Quantity:
 
 def stall(plan: TrainingPlan) -> Quantity:
     """Seconds that training stands still for one save."""
-    stated, beside = (plan.value(f"checkpoint.{one}") for one in _SAVE)
+    stated, beside = (plan.value(f"checkpoint.{text}") for text in _SAVE)
     if stated.value is not None and stated.value > 0:
         return Quantity("stall", "seconds", exactly(stated.value, STATED))
     if beside.value is not True:

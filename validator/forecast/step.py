@@ -153,14 +153,14 @@ def _among_experts(group: Group, experts: int) -> Group:
 
 def _sent(group: Group, parameters: float, width: float, steps: int) -> float:
     """Within the group that shards, and between its replicas what it holds."""
-    found = data_parallel_bytes(
+    result = data_parallel_bytes(
         group.scheme, parameters, group.ranks, gradient_bytes=width, micro_batches=steps
     )
     if group.replicas > 1:
-        found += data_parallel_bytes(
+        result += data_parallel_bytes(
             "ddp", parameters / group.ranks, group.replicas, gradient_bytes=width
         )
-    return found
+    return result
 
 
 def _activations(plan: TrainingPlan) -> Activations:
@@ -213,9 +213,9 @@ def expert_parallel_traffic(plan: TrainingPlan) -> Estimate:
         experts_per_token=mixture.per_token,
         tensor_ranks=tensor,
     )
-    found = each * count * micro_batches(plan)
+    value = each * count * micro_batches(plan)
     valid = "tokens evenly spread, every layer a mixture"
-    return Estimate(found, 0.0, found, "advisory", _SOURCE, valid)
+    return Estimate(value, 0.0, value, "advisory", _SOURCE, valid)
 
 
 def context_parallel_traffic(plan: TrainingPlan) -> Estimate:
@@ -226,8 +226,8 @@ def context_parallel_traffic(plan: TrainingPlan) -> Estimate:
     width = layers.key_value_width / degree(plan, "tensor_parallel_size")
     count = layers.count_of_layers / degree(plan, "pipeline_parallel_size")
     each = context_parallel_bytes(micro_batch_tokens(plan), width, ranks)
-    found = each * count * micro_batches(plan)
-    return Estimate(found, 0.0, found, "advisory", _SOURCE, "ring attention")
+    value = each * count * micro_batches(plan)
+    return Estimate(value, 0.0, value, "advisory", _SOURCE, "ring attention")
 
 
 def data_parallel_seconds(plan: TrainingPlan) -> Estimate:
@@ -286,10 +286,10 @@ Make = Callable[[TrainingPlan], tuple[Estimate, str]]
 def step_forecast(plan: TrainingPlan) -> Forecast:
     """All quantities of a step; each names the leaves that it lacks."""
     sized = of_sizes(plan)
-    found = (_quantity(sized, *one) for one in _QUANTITIES)
+    result = (_quantity(sized, *texts) for texts in _QUANTITIES)
     # What a plan states of its step is no sum of what the models say of the parts.
     whole = "" if plan.value(_STATED).is_known else "step_seconds"
-    return Forecast("step", tuple(found), whole=whole, parts=_PARTS)
+    return Forecast("step", tuple(result), whole=whole, parts=_PARTS)
 
 
 def _quantity(
@@ -306,11 +306,11 @@ def _quantity(
 
 def model_flops(plan: TrainingPlan) -> tuple[Estimate, str]:
     """Operations that training needs, recomputation not counted."""
-    found, tokens = step_flops(plan), step_tokens(plan).value
-    each = found.value / tokens
+    estimate, tokens = step_flops(plan), step_tokens(plan).value
+    each = estimate.value / tokens
     name = "adapter" if trains_adapter(plan) else "palm"
     note = f"{tokens:,.0f} tokens x {each:.3g} FLOPs, convention {name}"
-    return found, note
+    return estimate, note
 
 
 def compute_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
@@ -332,12 +332,12 @@ def compute_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
         reason = "no utilization is published for such a GPU, number format and model"
         raise MissingEvidence(_STATED, reason)
     flops = step_flops(plan)
-    found = compute_time(flops.value, gpus, peak, published)
+    estimate = compute_time(flops.value, gpus, peak, published)
     note = (
         f"{flops.value:.3g} FLOPs / ({gpus:,} GPUs x {peak / 1e12:,.0f} TFLOPS x "
         f"{published.lowest:.2f} to {published.highest:.2f})"
     )
-    return found, note
+    return estimate, note
 
 
 def bubble_share(plan: TrainingPlan) -> tuple[Estimate, str]:
@@ -425,20 +425,20 @@ def step_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
         return exactly(stated, "stated"), "as stated"
     compute, shown = compute_seconds(plan)[0], exposed_communication(plan)[0]
     idle = bubble_share(plan)[0].value
-    found = Estimate(
+    estimate = Estimate(
         compute.value / (1 - idle) + shown.value,
         compute.lower,
         compute.upper / (1 - idle) + shown.upper,
         "advisory",
         f"{compute.source}; {shown.source}",
     )
-    return found, "compute / (1 - bubble) + exposed communication"
+    return estimate, "compute / (1 - bubble) + exposed communication"
 
 
 def tokens_per_second(plan: TrainingPlan) -> tuple[Estimate, str]:
     """Of the whole job."""
     tokens, seconds = step_tokens(plan), step_seconds(plan)[0]
-    found = Estimate(
+    estimate = Estimate(
         tokens.value / seconds.value,
         tokens.lower / seconds.upper,
         tokens.upper / seconds.lower,
@@ -446,7 +446,7 @@ def tokens_per_second(plan: TrainingPlan) -> tuple[Estimate, str]:
         seconds.source,
         tokens.valid,
     )
-    return found, f"{tokens.value:,.0f} tokens of a step / its seconds"
+    return estimate, f"{tokens.value:,.0f} tokens of a step / its seconds"
 
 
 def scaling(plan: TrainingPlan) -> tuple[Estimate, str]:

@@ -89,11 +89,11 @@ class MeasuredCurve(Record):
 
 def measured_curves(evidence: Evidence) -> tuple[MeasuredCurve, ...]:
     """The curves of all collectives that were measured, in the order of their runs."""
-    found = evidence.get(CollectiveRuns)
-    if found is None:
+    collective_runs = evidence.get(CollectiveRuns)
+    if collective_runs is None:
         return ()
     groups: dict[_Key, list[CollectiveRun]] = {}
-    for run in found.shown:
+    for run in collective_runs.shown:
         groups.setdefault(_key(run), []).append(run)
     about = evidence.get(Conditions)
     return tuple(_measured(runs, about) for runs in groups.values())
@@ -111,18 +111,18 @@ def _key(run: CollectiveRun) -> _Key:
         run.backend,
         run.tool,
     )
-    return tuple(one.value for one in leaves)
+    return tuple(leaf.value for leaf in leaves)
 
 
 def _measured(runs: list[CollectiveRun], about: Conditions | None) -> MeasuredCurve:
     first = runs[0]
     placed = sorted(_placed(runs), key=_peak_of, reverse=True)
-    sizes = [one.size_bytes for one in placed[0].curve.points]
+    sizes = [point.size_bytes for point in placed[0].curve.points]
     return MeasuredCurve(
         collective=first.collective.value or "",
         ranks=first.ranks.value,
         nodes=first.nodes.value,
-        hosts=tuple(one for one in first.hosts.value or () if one),
+        hosts=tuple(text for text in first.hosts.value or () if text),
         gpu=first.gpu.value or "",
         tool=first.tool.value or "",
         runs=-(-len(runs) // len(placed)),
@@ -145,15 +145,15 @@ def _placed(runs: Iterable[CollectiveRun]) -> Iterator[PlacedCurve]:
 
 def _spread(points: Iterable[Point]) -> Iterator[tuple[float, float, float]]:
     rates: dict[int, list[float]] = {}
-    for one in points:
-        rates.setdefault(one.size_bytes, []).append(one.bus_bytes_per_second)
-    for size, found in sorted(rates.items()):
-        if len(found) > 1:
-            yield float(size), min(found), max(found)
+    for point in points:
+        rates.setdefault(point.size_bytes, []).append(point.bus_bytes_per_second)
+    for size, numbers in sorted(rates.items()):
+        if len(numbers) > 1:
+            yield float(size), min(numbers), max(numbers)
 
 
-def _peak_of(one: PlacedCurve) -> float:
-    peak = one.curve.peak
+def _peak_of(placed_curve: PlacedCurve) -> float:
+    peak = placed_curve.curve.peak
     return peak.bus_bytes_per_second if peak else 0.0
 
 
@@ -161,13 +161,13 @@ def _path(run: CollectiveRun, about: Conditions) -> str:
     """Which way the bytes took, in words; empty where NCCL moved none."""
     if not uses_nccl(run):
         return ""
-    found = path_of(run, about.communicators.shown)
-    return found.words if found.is_proven else f"path not proven: {found.words}"
+    path = path_of(run, about.communicators.shown)
+    return path.words if path.is_proven else f"path not proven: {path.words}"
 
 
 def _points(run: CollectiveRun) -> Iterator[Point]:
-    for one in all_points(run):
-        yield Point(one.size_bytes, seconds_at(run, one.at), one.bus)
+    for point in all_points(run):
+        yield Point(point.size_bytes, seconds_at(run, point.at), point.bus)
 
 
 def _unfinished(run: CollectiveRun) -> str:
@@ -202,14 +202,21 @@ class MeasuredPath(Record):
 
 def measured_paths(evidence: Evidence) -> tuple[MeasuredPath, ...]:
     """The ways of all communicators that connect several ranks."""
-    found = evidence.get(Communicators)
-    if found is None:
+    communicators = evidence.get(Communicators)
+    if communicators is None:
         return ()
     groups: dict[tuple[object, ...], list[Communicator]] = {}
-    for one in found.shown:
-        if one.ranks.value != 1:
-            leaves = (one.ranks, one.nodes, one.nccl_version, one.network)
-            groups.setdefault(tuple(leaf.value for leaf in leaves), []).append(one)
+    for communicator in communicators.shown:
+        if communicator.ranks.value != 1:
+            leaves = (
+                communicator.ranks,
+                communicator.nodes,
+                communicator.nccl_version,
+                communicator.network,
+            )
+            groups.setdefault(tuple(leaf.value for leaf in leaves), []).append(
+                communicator
+            )
     return tuple(_paths_path(alike) for alike in groups.values())
 
 
@@ -225,15 +232,15 @@ def _paths_path(alike: list[Communicator]) -> MeasuredPath:
     )
 
 
-def _sums(one: Communicator) -> Iterator[str]:
+def _sums(communicator: Communicator) -> Iterator[str]:
     """What adds up in switches, and whether NVLink reaches other nodes."""
-    if one.nvls_channels.is_known:
-        yield f"NVLS channels: {one.nvls_channels.value}"
-    if one.links_by_collnet.value:
-        yield f"in-network reduction: {one.links_by_collnet.value} connections"
-    if one.is_mnnvl.value:
+    if communicator.nvls_channels.is_known:
+        yield f"NVLS channels: {communicator.nvls_channels.value}"
+    if communicator.links_by_collnet.value:
+        yield f"in-network reduction: {communicator.links_by_collnet.value} connections"
+    if communicator.is_mnnvl.value:
         yield "NVLink reaches other nodes"
-    if one.is_complete.value is False:
+    if communicator.is_complete.value is False:
         yield "not all of its ranks finished their start"
 
 
@@ -282,16 +289,16 @@ def measured_rates(evidence: Evidence) -> tuple[MeasuredRates, ...]:
 
 def rates_of_parts(evidence: Evidence) -> Iterator[RatesOfParts]:
     """All copies, products and transfers part by part, in the order measured."""
-    found: list[RatesOfParts] = []
+    part_rates: list[RatesOfParts] = []
     copies, products = evidence.get(CopyTests), evidence.get(MatrixProducts)
     transfers = evidence.get(RdmaTransfers)
     if copies is not None:
-        found += _copies(copies)
+        part_rates += _copies(copies)
     if products is not None:
-        found += _products(products)
+        part_rates += _products(products)
     if transfers is not None:
-        found += _transfers(transfers)
-    return (one for one in found if one.rates)
+        part_rates += _transfers(transfers)
+    return (item for item in part_rates if item.rates)
 
 
 def _copies(tests: CopyTests) -> Iterator[RatesOfParts]:
@@ -335,26 +342,36 @@ def _ends(source: int | None, target: int | None) -> str:
 
 def _products(products: MatrixProducts) -> Iterator[RatesOfParts]:
     by_title: dict[str, _Rates] = {}
-    for one in products.shown:
-        rate = one.flops_per_second.value
+    for matrix_product in products.shown:
+        rate = matrix_product.flops_per_second.value
         shape = " x ".join(
-            f"{side.value}" for side in (one.rows, one.columns, one.depth)
+            f"{side.value}"
+            for side in (
+                matrix_product.rows,
+                matrix_product.columns,
+                matrix_product.depth,
+            )
         )
-        title = f"products of {one.data_type.value or 'matrices'}, {shape}"
+        title = f"products of {matrix_product.data_type.value or 'matrices'}, {shape}"
         if rate:
-            by_title.setdefault(title, {})[one.title] = rate
+            by_title.setdefault(title, {})[matrix_product.title] = rate
     for title, rates in by_title.items():
         yield RatesOfParts(title, "flops_per_second", rates)
 
 
 def _transfers(transfers: RdmaTransfers) -> Iterator[RatesOfParts]:
     by_title: dict[str, _Rates] = {}
-    for number, one in enumerate(transfers.shown):
-        best = max(_known(one), default=0.0)
-        memory = f", buffers of the {one.memory.value}" if one.memory.value else ""
-        name = one.device.value or f"transfer {number}"
+    for number, rdma_transfer in enumerate(transfers.shown):
+        best = max(_known(rdma_transfer), default=0.0)
+        memory = (
+            f", buffers of the {rdma_transfer.memory.value}"
+            if rdma_transfer.memory.value
+            else ""
+        )
+        name = rdma_transfer.device.value or f"transfer {number}"
         if best:
-            title = f"{one.name.value or one.operation.value or 'transfers'}{memory}"
+            kind = rdma_transfer.name.value or rdma_transfer.operation.value
+            title = f"{kind or 'transfers'}{memory}"
             by_title.setdefault(title, {})[name] = 8 * best
     for title, rates in by_title.items():
         yield RatesOfParts(title, "bits_per_second", rates)
@@ -365,17 +382,17 @@ def _known(transfer: RdmaTransfer) -> Iterable[float]:
     return (rate for rate in rates if rate)
 
 
-def _span(found: RatesOfParts) -> MeasuredRates:
-    rates = found.rates
+def _span(result: RatesOfParts) -> MeasuredRates:
+    rates = result.rates
     values = rates.values()
     return MeasuredRates(
-        found.title,
-        found.unit,
+        result.title,
+        result.unit,
         len(rates),
         min(values),
         median(values),
         max(values),
-        min(rates, key=lambda one: rates[one]),
+        min(rates, key=lambda rate: rates[rate]),
     )
 
 

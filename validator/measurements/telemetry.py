@@ -112,7 +112,7 @@ class MeasuredTelemetry(Record):
     def ids(self) -> frozenset[str]:
         """The metrics of the dictionary that have a finite value."""
         return frozenset(
-            one.metric for one in self.metrics if one.last_most is not None
+            metric.metric for metric in self.metrics if metric.last_most is not None
         )
 
 
@@ -125,16 +125,16 @@ def measured_telemetry(evidence: Evidence) -> MeasuredTelemetry | None:
     windows = _windows(events)
     known: dict[str, list[Metric]] = {}
     others: dict[str, list[Metric]] = {}
-    for one in metrics.shown:
-        name = one.metric.or_else("")
+    for metric in metrics.shown:
+        name = metric.metric.or_else("")
         group = known if name else others
-        group.setdefault(name or one.written.or_else(""), []).append(one)
+        group.setdefault(name or metric.written.or_else(""), []).append(metric)
     order = {name: at for at, name in enumerate(metric_dictionary().entries)}
     return MeasuredTelemetry(
-        tuple(_log(one) for one in logs.shown),
+        tuple(_log(run_log) for run_log in logs.shown),
         tuple(
             _metric(known[name], windows, metric_dictionary().entry(name))
-            for name in sorted(known, key=lambda one: order.get(one, len(order)))
+            for name in sorted(known, key=lambda text: order.get(text, len(order)))
         ),
         tuple(_metric(series, windows, None) for series in others.values()),
         tuple(_events(events)),
@@ -163,18 +163,18 @@ def _metric(
     windows: Sequence[tuple[float, float]],
     entry: MetricEntry | None,
 ) -> ToldMetric:
-    values = [one.values.or_else(()) for one in series]
-    gaps = sorted(gap for one in series for gap in _gaps(one, windows))
-    last = [finite[-1] for one in values if (finite := _finite(one))]
+    values = [metric.values.or_else(()) for metric in series]
+    gaps = sorted(gap for metric in series for gap in _gaps(metric, windows))
+    last = [finite[-1] for value in values if (finite := _finite(value))]
     return ToldMetric(
         entry.id if entry is not None else "",
-        tuple(dict.fromkeys(one.written.or_else("") for one in series)),
+        tuple(dict.fromkeys(metric.written.or_else("") for metric in series)),
         tuple(filter(None, series[0].candidates.or_else(()))) if entry is None else (),
         series[0].unit.or_else(""),
         len(series),
-        len({one.node.value for one in series if one.node.is_known}),
+        len({metric.node.value for metric in series if metric.node.is_known}),
         sum(map(len, values)),
-        sum(one.not_finite.or_else(0) for one in series),
+        sum(metric.not_finite.or_else(0) for metric in series),
         _quantile(gaps, 0.5),
         _quantile(gaps, 0.99),
         _usual_steps(series),
@@ -193,69 +193,69 @@ def _quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 def _finite(values: Iterable[float | None]) -> list[float]:
-    return [one for one in values if one is not None]
+    return [value for value in values if value is not None]
 
 
 def _gaps(series: Metric, windows: Sequence[tuple[float, float]]) -> Iterator[float]:
     """Seconds between points, in the order of time, without what windows cover."""
-    times = sorted({one for one in series.times.or_else(()) if one is not None})
-    for one, later in pairwise(times):
+    times = sorted({value for value in series.times.or_else(()) if value is not None})
+    for value, later in pairwise(times):
         covered = 0.0
-        reached = one
+        reached = value
         for opened, closed in windows:
             begin, end = max(opened, reached), min(closed, later)
             if end > begin:
                 covered += end - begin
                 reached = end
-        yield later - one - covered
+        yield later - value - covered
 
 
 def _usual_steps(series: Sequence[Metric]) -> int | None:
     """The median number of steps between points; None where they tell no steps."""
-    found = sorted(
-        later - one
+    numbers = sorted(
+        later - number
         for each in series
-        for one, later in pairwise(
+        for number, later in pairwise(
             [step for step in each.steps.or_else(()) if step is not None]
         )
-        if later > one
+        if later > number
     )
-    return found[len(found) // 2] if found else None
+    return numbers[len(numbers) // 2] if numbers else None
 
 
 def _windows(events: RunEvents | None) -> list[tuple[float, float]]:
     """When a run evaluates or saves; a window that nobody closes is none."""
-    told = sorted(
-        (one.time.value, one.event.value or "")
-        for one in (events.shown if events is not None else ())
-        if one.time.value is not None
+    result = sorted(
+        (run_event.time.value, run_event.event.value or "")
+        for run_event in (events.shown if events is not None else ())
+        if run_event.time.value is not None
     )
-    found: list[tuple[float, float]] = []
+    number_lists: list[tuple[float, float]] = []
     for opening, closing in _WINDOWS.items():
         opened: float | None = None
-        for time, name in told:
+        for time, name in result:
             if name == opening and opened is None:
                 opened = time
             elif name == closing and opened is not None:
-                found.append((opened, time))
+                number_lists.append((opened, time))
                 opened = None
-    return sorted(found)
+    return sorted(number_lists)
 
 
 def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
     groups: dict[tuple[str, str], list[int]] = {}
     shown = events.shown if events is not None else ()
-    for at, one in enumerate(shown):
-        key = one.event.or_else(""), one.written.or_else("")
+    for at, run_event in enumerate(shown):
+        key = run_event.event.or_else(""), run_event.written.or_else("")
         groups.setdefault(key, []).append(at)
     for (event, written), numbers in groups.items():
         rows = [shown[at] for at in numbers]
-        moments = [time for one in rows if (time := one.time.value) is not None]
+        moments = [time for row in rows if (time := row.time.value) is not None]
         yield ToldEvent(
             event,
             written,
             len(rows),
-            tuple(dict.fromkeys(one.status.value for one in rows if one.status.value)),
+            tuple(dict.fromkeys(row.status.value for row in rows if row.status.value)),
             min(moments, default=None),
             max(moments, default=None),
         )
@@ -263,14 +263,14 @@ def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
 
 def _drills(events: RunEvents | None) -> Iterator[ToldDrill]:
     times: dict[str, dict[str, float]] = {}
-    for one in events.shown if events is not None else ():
-        if one.drill.value:
-            told = times.setdefault(one.drill.value, {})
-            if one.event.value and one.time.value is not None:
-                told.setdefault(one.event.value, one.time.value)
-    for drill, told in times.items():
-        begins = next((name for name in _FAILURES if name in told), "")
+    for run_event in events.shown if events is not None else ():
+        if run_event.drill.value:
+            result = times.setdefault(run_event.drill.value, {})
+            if run_event.event.value and run_event.time.value is not None:
+                result.setdefault(run_event.event.value, run_event.time.value)
+    for drill, result in times.items():
+        begins = next((name for name in _FAILURES if name in result), "")
         seconds = None
-        if begins and _RESUMED in told:
-            seconds = round(told[_RESUMED] - told[begins], _DECIMALS)
+        if begins and _RESUMED in result:
+            seconds = round(result[_RESUMED] - result[begins], _DECIMALS)
         yield ToldDrill(drill, begins, seconds)

@@ -231,8 +231,8 @@ def ring_time(who: Communicator, size_bytes: float) -> Estimate:
         if protocol == "simple" and who.nodes > 1:
             waits *= _RING_PLATEAU
         times.append(waits + size_bytes / ring_bandwidth(who, protocol))
-    found = _banded(min(times), _ONE_NODE)
-    return found if who.nodes == 1 else found._replace(kind="advisory", valid="")
+    estimate = _banded(min(times), _ONE_NODE)
+    return estimate if who.nodes == 1 else estimate._replace(kind="advisory", valid="")
 
 
 def nvls_time(who: Communicator, size_bytes: float) -> Estimate | None:

@@ -41,7 +41,9 @@ class Curve(Record):
     @property
     def peak(self) -> Point | None:
         """The point of the highest bandwidth; None without points."""
-        return max(self.points, key=lambda one: one.bus_bytes_per_second, default=None)
+        return max(
+            self.points, key=lambda point: point.bus_bytes_per_second, default=None
+        )
 
     @property
     def half_peak_bytes(self) -> float | None:
@@ -54,7 +56,7 @@ class Curve(Record):
         if peak is None:
             return None
         half = peak.bus_bytes_per_second / 2
-        below = [n for n, one in enumerate(self.points) if _rate(one) < half]
+        below = [n for n, point in enumerate(self.points) if _rate(point) < half]
         if not below or below[-1] + 1 == len(self.points):
             return None
         left, right = self.points[below[-1]], self.points[below[-1] + 1]
@@ -68,9 +70,9 @@ class Curve(Record):
     def small_message_seconds(self) -> float | None:
         """The median time of messages of up to 8 KiB that hold anything."""
         times = [
-            one.seconds
-            for one in self.points
-            if 0 < one.size_bytes <= _SMALL_BYTES and one.seconds
+            point.seconds
+            for point in self.points
+            if 0 < point.size_bytes <= _SMALL_BYTES and point.seconds
         ]
         return median(times) if times else None
 
@@ -81,29 +83,29 @@ class Curve(Record):
         Only messages that are larger than small ones: those take the time of the
         collective itself, and their bandwidth is noise.
         """
-        found: list[Knee] = []
+        knees: list[Knee] = []
         best: Point | None = None
-        for one in self.points:
-            if one.size_bytes <= _SMALL_BYTES:
+        for point in self.points:
+            if point.size_bytes <= _SMALL_BYTES:
                 continue
-            if best is None or _rate(one) >= _rate(best):
-                best = one
-            elif _rate(one) < (1 - _FALL) * _rate(best):
-                found.append(Knee(one.size_bytes, _rate(best), _rate(one)))
-                best = one
-        return tuple(found)
+            if best is None or _rate(point) >= _rate(best):
+                best = point
+            elif _rate(point) < (1 - _FALL) * _rate(best):
+                knees.append(Knee(point.size_bytes, _rate(best), _rate(point)))
+                best = point
+        return tuple(knees)
 
 
 def curve(points: Iterable[Point]) -> Curve:
     """A curve of measured points; of several of one size the median counts."""
     by_size: dict[int, list[Point]] = {}
-    for one in points:
-        by_size.setdefault(one.size_bytes, []).append(one)
+    for point in points:
+        by_size.setdefault(point.size_bytes, []).append(point)
     return Curve(tuple(_middle(by_size[size]) for size in sorted(by_size)))
 
 
 def _middle(points: Sequence[Point]) -> Point:
-    times = [one.seconds for one in points if one.seconds is not None]
+    times = [point.seconds for point in points if point.seconds is not None]
     return Point(
         points[0].size_bytes,
         median(times) if times else None,

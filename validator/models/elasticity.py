@@ -51,9 +51,14 @@ def elastic_batch(elastic: Elastic) -> ElasticBatch | None:
         for base in bases
         if base <= elastic.largest_batch
     }
-    found = [ElasticBatch(one, _world_sizes(one, elastic)) for one in candidates]
+    elastic_batches = [
+        ElasticBatch(candidate, _world_sizes(candidate, elastic))
+        for candidate in candidates
+    ]
     sign = 1 if elastic.prefers_larger_batch else -1
-    return max(found, key=lambda one: (len(one.world_sizes), sign * one.batch))
+    return max(
+        elastic_batches, key=lambda item: (len(item.world_sizes), sign * item.batch)
+    )
 
 
 def is_settled(elastic: Elastic) -> bool:
@@ -95,7 +100,9 @@ def elastic_micro_batch(
 
 
 def _micro_batch(elastic: Elastic, share: int) -> int | None:
-    fitting = [one for one in elastic.micro_batches if share % one == 0]
+    fitting = [
+        micro_batch for micro_batch in elastic.micro_batches if share % micro_batch == 0
+    ]
     if not fitting:
         return None
     return max(fitting) if elastic.prefers_larger_batch else fitting[0]
@@ -153,7 +160,7 @@ def elastic_batch_of_nodes(
 def _own_batch(elastic: Elastic, ranks: int) -> int:
     """The batch of a number of ranks that no node count of the list has."""
     sizes: Sequence[int] = [
-        elastic.largest_batch // (one * ranks) * one * ranks
-        for one in elastic.micro_batches
+        elastic.largest_batch // (micro_batch * ranks) * micro_batch * ranks
+        for micro_batch in elastic.micro_batches
     ]
     return max(sizes) if elastic.prefers_larger_batch else min(sizes)

@@ -86,7 +86,7 @@ class Ceilings(Record):
     @property
     def highest(self) -> float | None:
         """Of the algorithm that the wires favour; None where nothing bounds it."""
-        return max((one for one in self[:-1] if one is not None), default=None)
+        return max((value for value in self[:-1] if value is not None), default=None)
 
 
 def ceilings(setting: Setting) -> Ceilings:
@@ -104,8 +104,8 @@ def ceilings(setting: Setting) -> Ceilings:
         + setting.idle_network_bytes / setting.gpus_per_domain
     )
     if setting.collective == "all_to_all":
-        found = all_to_all_ceiling(network).value
-        return Ceilings(all_to_all=found, wires=all_to_all_ceiling(helped).value)
+        value = all_to_all_ceiling(network).value
+        return Ceilings(all_to_all=value, wires=all_to_all_ceiling(helped).value)
     if setting.collective not in OF_RINGS:
         return Ceilings()
     links = setting.gpu.link_bytes
@@ -231,14 +231,14 @@ def expectation(
         highest,
         None if highest is None else highest * MARGIN,
         None if bounds.wires is None else bounds.wires * MARGIN,
-        sources=tuple(one for one in (setting.gpu.source,) if one),
+        sources=tuple(item for item in (setting.gpu.source,) if item),
     )
     if reason := _outside(setting, size_bytes, floors):
         return bare._replace(reason=reason)
-    found = _within(setting, size_bytes) if setting.domains == 1 else _across(setting)
-    if isinstance(found, str):
-        return bare._replace(reason=found)
-    base, basis, reference = found
+    text = _within(setting, size_bytes) if setting.domains == 1 else _across(setting)
+    if isinstance(text, str):
+        return bare._replace(reason=text)
+    base, basis, reference = text
     return bare._replace(
         reference=reference,
         fail_below=base * floors.fail,
@@ -340,10 +340,10 @@ def _within(setting: Setting, size_bytes: int) -> _Base | str:
     gpu = setting.gpu
     if setting.ranks > gpu.gpus:
         return f"{setting.ranks} GPUs in one domain: {gpu.gpus} were measured"
-    found = _peak(setting)
-    if isinstance(found, str):
-        return found
-    peak, how = found
+    result = _peak(setting)
+    if isinstance(result, str):
+        return result
+    peak, how = result
     share = share_of_peak(setting, size_bytes)
     base = peak * share
     basis = f"{base / GIGA:.4g} GB/s, {how} {gpu.id}"
@@ -378,7 +378,7 @@ def _peak_of_all_reduce(setting: Setting) -> tuple[float, str] | str:
     elif setting.ranks == gpu.gpus and "nvls" in peaks:
         # On fewer GPUs NCCL takes rings too: on four of eight H200, five of eight B200.
         del peaks["ring"]
-    chosen = min(peaks, key=lambda one: peaks[one])
+    chosen = min(peaks, key=lambda peak: peaks[peak])
     return peaks[chosen], f"reached by {_WORDS[chosen]} on"
 
 
@@ -434,11 +434,11 @@ def small_message_seconds(
     if setting.collective != "all_reduce" or setting.ranks % setting.domains:
         return None
     who = Communicator(architecture, setting.domains, setting.gpus_per_domain)
-    found = latency(who, "ring", "ll")
+    value = latency(who, "ring", "ll")
     if setting.domains > 1:
-        found = min(found, latency(who, "tree", "ll"))
-    low, high = found * (1 - _LATENCY_BAND), found / (1 - _LATENCY_BAND)
-    return Estimate(found, low, high, "advisory", "NVIDIA/nccl src/graph/tuning.cc")
+        value = min(value, latency(who, "tree", "ll"))
+    low, high = value * (1 - _LATENCY_BAND), value / (1 - _LATENCY_BAND)
+    return Estimate(value, low, high, "advisory", "NVIDIA/nccl src/graph/tuning.cc")
 
 
 def shown_bytes(size: float) -> str:

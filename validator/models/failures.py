@@ -42,7 +42,7 @@ def mean_time_between_failures(
 ) -> Estimate:
     """Seconds between two failures of a job on so many nodes: M = 1 / (N r)."""
     usual, longest, shortest = (
-        SECONDS_PER_DAY / (nodes * one) for one in (rate.usual, rate.low, rate.high)
+        SECONDS_PER_DAY / (nodes * value) for value in (rate.usual, rate.low, rate.high)
     )
     shortest, longest = shortest * (1 - _ROUNDING), longest * (1 + _ROUNDING)
     if nodes >= FEWEST_NODES:
@@ -116,8 +116,8 @@ def detection(watchdog_seconds: float, source: str) -> Estimate:
 def default_detection() -> Estimate:
     """The same for a job on PyTorch whose framework is not known."""
     usual, longest = DEFAULTS["pg-nccl"], DEFAULTS["pg-other"]
-    found = detection(usual.seconds, usual.source)
-    return found._replace(upper=longest.seconds, kind="advisory")
+    estimate = detection(usual.seconds, usual.source)
+    return estimate._replace(upper=longest.seconds, kind="advisory")
 
 
 def abort_of_torch() -> Estimate:

@@ -65,8 +65,8 @@ class Family(Record):
 
 
 FAMILIES = {
-    one.name: one
-    for one in (
+    family.name: family
+    for family in (
         Family(
             "fsdp",
             0.10,

@@ -45,7 +45,7 @@ def peers_of(values: Sequence[float], deviations: float, share: float) -> Peers:
 
     """
     middle = median(values)
-    deviation = median([abs(one - middle) for one in values])
+    deviation = median([abs(value - middle) for value in values])
     noise = max(deviations * deviation, share * abs(middle))
     return Peers(middle, deviation, middle - noise, middle + 2 * noise)
 
@@ -86,7 +86,7 @@ def distance_of(
     ordered = sorted(values)
     middle = _middle(ordered)
     # Falling, then rising: two runs, which sorting merges in one go.
-    deviation = scale * _middle(sorted([abs(one - middle) for one in ordered]))
+    deviation = scale * _middle(sorted([abs(value - middle) for value in ordered]))
     most = max(deviations * deviation, floor, share * abs(middle))
     return Distance(middle, deviation, most)
 

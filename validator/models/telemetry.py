@@ -26,7 +26,7 @@ class Adherence(Record):
 
 def interval_adherence(times: Sequence[float], interval: float) -> Adherence | None:
     """How samples taken at `times`, in order, keep the interval; None below two."""
-    return adherence([(later - one) / interval for one, later in pairwise(times)])
+    return adherence([(later - value) / interval for value, later in pairwise(times)])
 
 
 def adherence(gaps: Sequence[float]) -> Adherence | None:
@@ -35,7 +35,7 @@ def adherence(gaps: Sequence[float]) -> Adherence | None:
         return None
     ordered = sorted(gaps)
     span = sum(ordered)
-    coverage = sum(min(one, 1) for one in ordered) / span if span else 0.0
+    coverage = sum(min(value, 1) for value in ordered) / span if span else 0.0
     return Adherence(
         coverage, _quantile(ordered, 0.5), _quantile(ordered, 0.99), ordered[-1]
     )
@@ -48,9 +48,9 @@ def left_of(begin: float, end: float, windows: Sequence[tuple[float, float]]) ->
     """
     left, reached = end - begin, begin
     for opened, closed in sorted(windows):
-        one, other = max(opened, reached), min(closed, end)
-        if other > one:
-            left -= other - one
+        value, other = max(opened, reached), min(closed, end)
+        if other > value:
+            left -= other - value
             reached = other
     return left
 
@@ -110,5 +110,5 @@ def medians_by_window(
     ordered = sorted(readings)
     return {
         number: median(value for _, value in rows)
-        for number, rows in groupby(ordered, key=lambda one: one[0] // window)
+        for number, rows in groupby(ordered, key=lambda numbers: numbers[0] // window)
     }

@@ -59,8 +59,8 @@ def _unfolded(part: str, most: int) -> Iterator[str]:
         for index, text in enumerate(texts)
     ]
     count = 1
-    for one in choices:
-        count *= len(one)
+    for choice in choices:
+        count *= len(choice)
     if count > most:
         message = f"{part}: more than {MOST_HOSTS:,} hosts"
         raise HostNamesError(message)
@@ -73,7 +73,7 @@ def _unfolded(part: str, most: int) -> Iterator[str]:
 
 
 def _numbers(text: str, part: str, most: int) -> list[str]:
-    found: list[str] = []
+    result: list[str] = []
     for piece in text.split(","):
         match = _RANGE.fullmatch(piece.strip())
         if match is None or len(match[0]) > 2 * _MOST_DIGITS:
@@ -84,12 +84,12 @@ def _numbers(text: str, part: str, most: int) -> list[str]:
         if high < low:
             message = f"{part}: the range {piece} runs backwards"
             raise HostNamesError(message)
-        if len(found) + high - low + 1 > most:
+        if len(result) + high - low + 1 > most:
             message = f"{part}: more than {MOST_HOSTS:,} hosts"
             raise HostNamesError(message)
         width = len(first)
-        found.extend(f"{number:0{width}d}" for number in range(low, high + 1))
-    return found
+        result.extend(f"{number:0{width}d}" for number in range(low, high + 1))
+    return result
 
 
 def fold(names: Iterable[str]) -> str:
@@ -100,8 +100,8 @@ def fold(names: Iterable[str]) -> str:
         numbers.setdefault((before, after), []).append(number)
     return ",".join(
         text
-        for (before, after), found in numbers.items()
-        for text in _folded(before, found, after)
+        for (before, after), number in numbers.items()
+        for text in _folded(before, number, after)
     )
 
 
@@ -123,12 +123,12 @@ def _folded(before: str, numbers: list[str], after: str) -> Iterator[str]:
         return
     ranges: list[tuple[str, str]] = []
     by_next: dict[str, int] = {}  # which range a number would make longer
-    for text in sorted(numbers, key=lambda one: (int(one), len(one))):
+    for text in sorted(numbers, key=lambda number: (int(number), len(number))):
         index = by_next.pop(text, len(ranges))
         first = ranges[index][0] if index < len(ranges) else text
         ranges[index : index + 1] = [(first, text)]
         by_next[f"{int(text) + 1:0{len(first)}d}"] = index
-    pieces = [one if one == other else f"{one}-{other}" for one, other in ranges]
+    pieces = [text if text == other else f"{text}-{other}" for text, other in ranges]
     if len(pieces) == 1 and "-" not in pieces[0]:
         yield f"{before}{pieces[0]}{after}"
     else:
@@ -137,5 +137,5 @@ def _folded(before: str, numbers: list[str], after: str) -> Iterator[str]:
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:
     """Return the key that puts node2 before node10."""
-    found = re.findall(r"(\D*)(\d{0,18})", name)
-    return tuple((text, int(number or -1)) for text, number in found)
+    result = re.findall(r"(\D*)(\d{0,18})", name)
+    return tuple((text, int(number or -1)) for text, number in result)

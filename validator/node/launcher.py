@@ -121,11 +121,11 @@ class _Told:
         self.unknown: dict[str, str] = {}
 
     def has(self, names: Iterable[str]) -> bool:
-        return any(self.environ.get(one) for one in names)
+        return any(self.environ.get(name) for name in names)
 
     def first(self, names: Iterable[str]) -> tuple[str, str]:
         """Return the first variable that is set, and its value; empty for none."""
-        name = next((one for one in names if self.environ.get(one)), "")
+        name = next((name for name in names if self.environ.get(name)), "")
         return name, self.environ[name] if name else ""
 
     def number(self, field: str, names: Iterable[str]) -> int | None:
@@ -133,15 +133,15 @@ class _Told:
         if not name:
             return None
         is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-        found = int(text) if is_number else -1
-        return found if self._fits(field, name, text, found) else None
+        number = int(text) if is_number else -1
+        return number if self._fits(field, name, text, number) else None
 
     def text(self, field: str, names: Iterable[str]) -> str | None:
         name, text = self.first(names)
         return text if name and self._fits(field, name, text, text) else None
 
-    def _fits(self, field: str, name: str, text: str, found: object) -> bool:
-        problem = wrong(field, found)
+    def _fits(self, field: str, name: str, text: str, result: object) -> bool:
+        problem = wrong(field, result)
         if problem:
             self.unknown[field] = f"{name}={_shown(text)}: {problem}"
         return not problem
@@ -158,24 +158,24 @@ class _Ranks(Record):
 
 def launch_of(environ: Mapping[str, str], host: str = "") -> Launch:
     """How the process of these variables was started, on the machine of that name."""
-    told = _Told(environ)
-    engine = next((name for name, marks in _OWNERS if told.has(marks)), "none")
-    ranks = _ranks(told)
-    rank, size = _counted(told, ranks)
-    local_rank, local_ranks = _local(told, ranks)
+    result = _Told(environ)
+    engine = next((name for name, marks in _OWNERS if result.has(marks)), "none")
+    ranks = _ranks(result)
+    rank, size = _counted(result, ranks)
+    local_rank, local_ranks = _local(result, ranks)
     launch = Launch(
         engine=engine,
-        node=_node(told, engine, host),
-        job=told.text("job", (JOB,)) or _job(told, engine),
-        attempt=_attempt(told, engine),
+        node=_node(result, engine, host),
+        job=result.text("job", (JOB,)) or _job(result, engine),
+        attempt=_attempt(result, engine),
         rank=rank,
         ranks=size,
         local_rank=local_rank,
         local_ranks=local_ranks,
         rank_from=ranks[0].variable if ranks and rank is not None else "",
     )
-    nodes, node_list = _nodes(told, engine, ranks)
-    return launch._replace(nodes=nodes, node_list=node_list, unknown=told.unknown)
+    nodes, node_list = _nodes(result, engine, ranks)
+    return launch._replace(nodes=nodes, node_list=node_list, unknown=result.unknown)
 
 
 def name_of(launch: Launch, host: str) -> str:
@@ -183,109 +183,110 @@ def name_of(launch: Launch, host: str) -> str:
     return launch.node or (host if NAME.fullmatch(host) else "node")
 
 
-def _ranks(told: _Told) -> list[_Ranks]:
+def _ranks(result: _Told) -> list[_Ranks]:
     """Return what the launchers say that count: the innermost, and those beside it."""
-    found: list[_Ranks] = []
+    rank_lists: list[_Ranks] = []
     for teller in _TELLERS:
-        variable, _ = told.first(teller.rank)
-        if not variable or (teller.marks and not told.has(teller.marks)):
+        variable, _ = result.first(teller.rank)
+        if not variable or (teller.marks and not result.has(teller.marks)):
             continue
         # Each by itself: what is wrong with an outer one does not matter.
-        own = _Told(told.environ)
+        own = _Told(result.environ)
         rank = own.number("rank", teller.rank)
         ranks = own.number("ranks", teller.ranks)
-        if not found:
-            told.unknown.update(own.unknown)
-        found.append(_Ranks(teller, variable, rank, ranks))
+        if not rank_lists:
+            result.unknown.update(own.unknown)
+        rank_lists.append(_Ranks(teller, variable, rank, ranks))
         if teller.is_sure:
             break
-    return found
+    return rank_lists
 
 
-def _counted(told: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
+def _counted(result: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
     """Rank and number of ranks, as far as nothing speaks against them."""
     if not ranks:
         return None, None
     first, *others = ranks
     rank, size = first.rank, first.ranks
-    for one in others:
-        if rank is None or one.rank is None or (size and size != one.ranks):
+    for other in others:
+        if rank is None or other.rank is None or (size and size != other.ranks):
             continue
-        size = size or one.ranks  # PMIx tells no number of ranks
-        if rank != one.rank:
-            told.unknown["rank"] = (
-                f"{first.variable} tells rank {rank}, {one.variable} rank {one.rank}, "
+        size = size or other.ranks  # PMIx tells no number of ranks
+        if rank != other.rank:
+            result.unknown["rank"] = (
+                f"{first.variable} tells rank {rank}, {other.variable} rank "
+                f"{other.rank}, "
                 "of as many ranks: one of them is not of this process"
             )
             return None, size
     if rank is not None and size is not None and rank >= size:
         text = f"{first.variable}={rank} of {size} ranks: ranks count from 0"
-        told.unknown.update(rank=text, ranks=text)
+        result.unknown.update(rank=text, ranks=text)
         return None, None
     return rank, size
 
 
-def _local(told: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
+def _local(result: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
     """Return the rank on this node; not known where the rank itself is in doubt."""
     if not ranks:
         return None, None
-    if "rank" in told.unknown:
-        told.unknown["local_rank"] = told.unknown["rank"]
+    if "rank" in result.unknown:
+        result.unknown["local_rank"] = result.unknown["rank"]
         return None, None
     first = ranks[0]
-    for one in ranks:
-        if first.ranks is not None and one.ranks != first.ranks:
+    for rank in ranks:
+        if first.ranks is not None and rank.ranks != first.ranks:
             continue  # of another world than this process
-        local = told.number("local_rank", one.teller.local_rank)
-        size = told.number("local_ranks", one.teller.local_ranks)
+        local = result.number("local_rank", rank.teller.local_rank)
+        size = result.number("local_ranks", rank.teller.local_ranks)
         if local is None:
             continue
         if size is not None and local >= size:
-            variable, _ = told.first(one.teller.local_rank)
+            variable, _ = result.first(rank.teller.local_rank)
             text = f"{variable}={local} of {size} ranks here: ranks count from 0"
-            told.unknown.update(local_rank=text, local_ranks=text)
+            result.unknown.update(local_rank=text, local_ranks=text)
             return None, None
         return local, size
     return None, None
 
 
-def _node(told: _Told, engine: str, host: str) -> str | None:
+def _node(result: _Told, engine: str, host: str) -> str | None:
     """Return the name of the node, as its engine has it."""
-    if told.has((HOST,)):
-        return told.text("node", (HOST,))
+    if result.has((HOST,)):
+        return result.text("node", (HOST,))
     if engine == "slurm":
-        return _node_of_slurm(told, host)
+        return _node_of_slurm(result, host)
     if engine == "kubernetes":
-        if not told.has((_NODE_OF_POD,)):
-            told.unknown["node"] = (
+        if not result.has((_NODE_OF_POD,)):
+            result.unknown["node"] = (
                 f"a pod is not told its node: set {_NODE_OF_POD} from spec.nodeName"
             )
-        return told.text("node", (_NODE_OF_POD,))
+        return result.text("node", (_NODE_OF_POD,))
     if engine == "none" or not host:
         return None
     return host if NAME.fullmatch(host) else None
 
 
-def _node_of_slurm(told: _Told, host: str) -> str | None:
+def _node_of_slurm(result: _Told, host: str) -> str | None:
     """SLURMD_NODENAME, unless it was carried here from another node of the job.
 
     MPICH's mpiexec gives its own environment to the processes of all nodes. Where
     several slurmd share a machine, its name is that of none of them.
     """
-    if not told.has(("SLURMD_NODENAME",)):
-        told.unknown["node"] = "SLURMD_NODENAME is not set: no slurmd started this"
+    if not result.has(("SLURMD_NODENAME",)):
+        result.unknown["node"] = "SLURMD_NODENAME is not set: no slurmd started this"
         return None
-    name = told.text("node", ("SLURMD_NODENAME",))
+    name = result.text("node", ("SLURMD_NODENAME",))
     short = host.partition(".")[0]
     if name is None or not short or short == name.partition(".")[0]:
         return name
-    _, text = told.first(("SLURM_JOB_NODELIST", "SLURM_NODELIST"))
+    _, text = result.first(("SLURM_JOB_NODELIST", "SLURM_NODELIST"))
     try:
-        others = {one.partition(".")[0] for one in unfold(text)} if text else set()
+        others = {item.partition(".")[0] for item in unfold(text)} if text else set()
     except HostNamesError:
         others = set()
     if short in others:
-        told.unknown["node"] = (
+        result.unknown["node"] = (
             f"SLURMD_NODENAME={name}, and this machine is {short}, another node of the "
             "job: the variable was carried here"
         )
@@ -293,23 +294,23 @@ def _node_of_slurm(told: _Told, host: str) -> str | None:
     return name
 
 
-def _job(told: _Told, engine: str) -> str | None:
-    found = told.text("job", _JOBS.get(engine, ()))
-    return None if engine == "torchrun" and found == _NO_RUN_ID else found
+def _job(result: _Told, engine: str) -> str | None:
+    text = result.text("job", _JOBS.get(engine, ()))
+    return None if engine == "torchrun" and text == _NO_RUN_ID else text
 
 
-def _attempt(told: _Told, engine: str) -> int | None:
+def _attempt(entry: _Told, engine: str) -> int | None:
     names = (ATTEMPT, *_ATTEMPTS.get(engine, ()))
-    found = told.number("attempt", names)
-    if found is None and engine == "slurm" and not told.has(names):
+    result = entry.number("attempt", names)
+    if result is None and engine == "slurm" and not entry.has(names):
         # A prolog has SLURM_JOB_RESTART_COUNT; what a job starts has the other, and
         # only from the first restart on.
-        return 0 if told.has(("SLURM_PROCID",)) else None
-    return found
+        return 0 if entry.has(("SLURM_PROCID",)) else None
+    return result
 
 
 def _nodes(
-    told: _Told, engine: str, ranks: list[_Ranks]
+    result: _Told, engine: str, ranks: list[_Ranks]
 ) -> tuple[int | None, str | None]:
     """Return how many nodes there are, and which.
 
@@ -317,12 +318,12 @@ def _nodes(
     node, and the job counts.
     """
     teller = ranks[0].teller if ranks else None
-    of_step = any(one.teller.name == "slurm" for one in ranks) or (
-        teller is not None and teller.name == "torchrun" and told.has(_IN_STEP)
+    of_step = any(rank.teller.name == "slurm" for rank in ranks) or (
+        teller is not None and teller.name == "torchrun" and result.has(_IN_STEP)
     )
     if engine != "slurm":
         names = teller.nodes if teller else ()
-        return told.number("nodes", names), None
+        return result.number("nodes", names), None
     counts: tuple[str, ...] = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
     lists: tuple[str, ...] = ("SLURM_JOB_NODELIST", "SLURM_NODELIST")
     if of_step:
@@ -330,7 +331,7 @@ def _nodes(
         lists = ("SLURM_STEP_NODELIST", *lists)
     elif teller is not None and teller.name == "mpi":
         counts = (*teller.nodes, *counts)
-    return told.number("nodes", counts), told.text("node_list", lists)
+    return result.number("nodes", counts), result.text("node_list", lists)
 
 
 def _shown(text: str) -> str:

@@ -99,11 +99,11 @@ class MachineLayout(Record):
 
 def worst(marks: Iterable[Mark]) -> State:
     """Return the worst of some marks; `told` where there are none."""
-    found: State = "told"
-    for one in marks:
-        if _RANKS[one.state] > _RANKS[found]:
-            found = one.state
-    return found
+    result: State = "told"
+    for mark in marks:
+        if _RANKS[mark.state] > _RANKS[result]:
+            result = mark.state
+    return result
 
 
 def layout_of_node(node: Node) -> MachineLayout | None:
@@ -122,9 +122,9 @@ def machine_layout(evidence: Evidence) -> MachineLayout | None:
     bus = _bus(evidence.get(PciDevices))
     addresses: dict[str, str] = {}
     if devices is not None:
-        for one in devices.shown:
-            name = one.name.value or ""
-            addresses[name] = (one.pci_address.value or "").lower()
+        for rdma_device in devices.shown:
+            name = rdma_device.name.value or ""
+            addresses[name] = (rdma_device.pci_address.value or "").lower()
     laid = [*_gpus(gpus.shown[:_MOST_GPUS], bus), *_unlisted(gpus, bus)]
     product = processor = ""
     sockets = None
@@ -138,7 +138,9 @@ def machine_layout(evidence: Evidence) -> MachineLayout | None:
         sockets=sockets,
         gpus=tuple(laid),
         ports=tuple(_ports(shown, addresses, bus)),
-        switches=tuple(a for a, one in bus.items() if _is(one, NVSWITCH_CLASS)),
+        switches=tuple(
+            a for a, pci_device in bus.items() if _is(pci_device, NVSWITCH_CLASS)
+        ),
         gpus_known=gpus.count.is_known,
         ports_known=ports.count.is_known,
         nvlink=_has_nvlink(gpus.shown),
@@ -149,21 +151,24 @@ def machine_layout(evidence: Evidence) -> MachineLayout | None:
     )
 
 
-def _bus(found: PciDevices | None) -> dict[str, PciDevice]:
-    if found is None:
+def _bus(pci_devices: PciDevices | None) -> dict[str, PciDevice]:
+    if pci_devices is None:
         return {}
-    return {(one.address.value or "").lower(): one for one in found.shown}
+    return {
+        (pci_device.address.value or "").lower(): pci_device
+        for pci_device in pci_devices.shown
+    }
 
 
 def _is(device: PciDevice, wanted: str) -> bool:
-    told = device.pci_class.value or ""
-    return device.vendor.value == NVIDIA_VENDOR and told.startswith(wanted)
+    text = device.pci_class.value or ""
+    return device.vendor.value == NVIDIA_VENDOR and text.startswith(wanted)
 
 
 def _has_nvlink(gpus: Sequence[Gpu]) -> Literal["yes", "no", "unknown"]:
-    if any(one.nvlink_is_active.value for one in gpus):
+    if any(gpu.nvlink_is_active.value for gpu in gpus):
         return "yes"
-    states = {one.nvlink_is_active.status for one in gpus}
+    states = {gpu.nvlink_is_active.status for gpu in gpus}
     return "no" if states and states <= {"not_supported", "measured"} else "unknown"
 
 
@@ -173,7 +178,7 @@ def _place(address: str, bus: Mapping[str, PciDevice]) -> tuple[int | None, str,
     if device is None:
         return None, "", ""
     numa = device.numa_node.value
-    above = [one for one in device.ancestors.value or () if one]
+    above = [text for text in device.ancestors.value or () if text]
     return (
         numa if numa is not None and numa >= 0 else None,
         above[0] if above else "",
@@ -183,14 +188,14 @@ def _place(address: str, bus: Mapping[str, PciDevice]) -> tuple[int | None, str,
 
 def _gpus(shown: Sequence[Gpu], bus: Mapping[str, PciDevice]) -> list[LaidGpu]:
     numbers = {
-        (one.pci_address.value or "").lower(): at for at, one in enumerate(shown)
+        (gpu.pci_address.value or "").lower(): at for at, gpu in enumerate(shown)
     }
-    links = [_links(one, numbers) for one in shown]
-    usual_links = _usual([one.up for one in links])
-    usual_pcie = _usual([_pcie(one) or None for one in shown])
+    links = [_links(gpu, numbers) for gpu in shown]
+    usual_links = _usual([link.up for link in links])
+    usual_pcie = _usual([_pcie(gpu) or None for gpu in shown])
     return [
-        _gpu(at, one, bus, links[at], usual_links, usual_pcie)
-        for at, one in enumerate(shown)
+        _gpu(at, gpu, bus, links[at], usual_links, usual_pcie)
+        for at, gpu in enumerate(shown)
     ]
 
 
@@ -282,18 +287,18 @@ def _link_marks(gpu: Gpu, links: Links, usual: int | None) -> Iterable[Mark]:
         yield Mark("unlike", f"{links.up} NVLinks up, peers have {usual}")
 
 
-def _usual(found: Sequence[T | None]) -> T | None:
+def _usual(result: Sequence[T | None]) -> T | None:
     """Return what most parts have, of those that tell it; None for too few of them."""
-    told = Counter(one for one in found if one is not None)
-    if sum(told.values()) < _FEWEST_PEERS:
+    outcome = Counter(item for item in result if item is not None)
+    if sum(outcome.values()) < _FEWEST_PEERS:
         return None
-    value, count = told.most_common(1)[0]
-    return value if 2 * count > sum(told.values()) else None
+    value, count = outcome.most_common(1)[0]
+    return value if 2 * count > sum(outcome.values()) else None
 
 
 def _unlisted(gpus: Gpus, bus: Mapping[str, PciDevice]) -> Iterable[LaidGpu]:
     """GPUs of the bus that the driver does not list."""
-    listed = {(one.pci_address.value or "").lower() for one in gpus.shown}
+    listed = {(gpu.pci_address.value or "").lower() for gpu in gpus.shown}
     if "" in listed:
         return
     for address, device in list(bus.items())[:_MOST_PORTS]:
@@ -310,20 +315,20 @@ def _ports(
     addresses: Mapping[str, str],
     bus: Mapping[str, PciDevice],
 ) -> Iterable[LaidPort]:
-    usual = _usual([one.rate_gbit_per_second.value for one in shown])
-    for one in shown:
-        name = one.device.value or ""
+    usual = _usual([rdma_port.rate_gbit_per_second.value for rdma_port in shown])
+    for rdma_port in shown:
+        name = rdma_port.device.value or ""
         numa, root, switch = _place(addresses.get(name, ""), bus)
-        rate = one.rate_gbit_per_second.value
+        rate = rdma_port.rate_gbit_per_second.value
         marks = []
-        if one.state.value is None:
+        if rdma_port.state.value is None:
             marks.append(Mark("unknown", "state not known", "state"))
-        elif one.state.value != "ACTIVE":
-            marks.append(Mark("bad", f"{one.state.value[:20]}"))
+        elif rdma_port.state.value != "ACTIVE":
+            marks.append(Mark("bad", f"{rdma_port.state.value[:20]}"))
         if rate is None:
             marks.append(Mark("unknown", "rate not known", "rate"))
         elif usual is not None and rate != usual:
             text = f"{rate:g} Gbit/s, most have {usual:g}"
             marks.append(Mark("unlike", text, f"{rate:g}G"))
         speed = "" if rate is None else f"{rate:g}G"
-        yield LaidPort(one.title, speed, numa, root, switch, tuple(marks))
+        yield LaidPort(rdma_port.title, speed, numa, root, switch, tuple(marks))

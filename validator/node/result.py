@@ -134,9 +134,9 @@ def in_order(findings: Sequence[ResultFinding]) -> list[ResultFinding]:
     """Errors first; of each level one of each rule before the others of it."""
     seen: set[tuple[str, str]] = set()
     ranked: list[tuple[int, bool, int]] = []
-    for number, one in enumerate(findings):
-        name = one.clause, one.rule
-        level = LEVELS.index(one.level) if one.level in LEVELS else len(LEVELS)
+    for number, finding in enumerate(findings):
+        name = finding.clause, finding.rule
+        level = LEVELS.index(finding.level) if finding.level in LEVELS else len(LEVELS)
         ranked.append((level, name in seen, number))
         seen.add(name)
     return [findings[number] for _, _, number in sorted(ranked)]
@@ -149,20 +149,20 @@ def _fitting(
 
     Messages are cut shorter before findings are left out.
     """
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
     used = 0
     for message in (_MOST["message"], _MOST["short message"]):
-        found, used = [], 0
-        for one in ordered:
-            content = _finding(one, message)
+        result, used = [], 0
+        for result_finding in ordered:
+            content = _finding(result_finding, message)
             size = len(_text(content)) + 1
             if used + size > room:
                 break
-            found.append(content)
+            result.append(content)
             used += size
-        if len(found) == len(ordered):
+        if len(result) == len(ordered):
             break
-    return found, used
+    return result, used
 
 
 def _head(result: NodeResult) -> dict[str, object]:
@@ -188,7 +188,9 @@ def _head(result: NodeResult) -> dict[str, object]:
         "exit_code": result.exit_code,
         "reason": _cut(result.reason, _MOST["reason"]),
         "counts": {name: int(result.counts.get(name, 0)) for name in COUNTED},
-        "missing": [_cut(one, _MOST["leaf"]) for one in result.missing[:_MOST_MISSING]],
+        "missing": [
+            _cut(text, _MOST["leaf"]) for text in result.missing[:_MOST_MISSING]
+        ],
         "snapshot": snapshot and _kept(snapshot),
         "edition": edition and _edition(edition),
         "tool": {"name": result.tool.name, "version": _cut(result.tool.of, 40)},
@@ -197,11 +199,11 @@ def _head(result: NodeResult) -> dict[str, object]:
 
 
 def _edition(edition: JudgedBy) -> dict[str, object]:
-    found: dict[str, object] = {
+    result: dict[str, object] = {
         "version": _cut(edition.name, 40),
         "sha256": _cut(edition.of, 80),
     }
-    return {**found, "tailored": edition.tailored} if edition.tailored else found
+    return {**result, "tailored": edition.tailored} if edition.tailored else result
 
 
 def _made_up(synthetic: Mapping[str, Scalar]) -> dict[str, Scalar]:
@@ -232,14 +234,15 @@ def _rest(
     }
 
 
-def _finding(one: ResultFinding, most: int) -> dict[str, object]:
+def _finding(result_finding: ResultFinding, most: int) -> dict[str, object]:
     return {
-        "clause": _cut(one.clause, _MOST["clause"]),
-        "rule": _cut(one.rule, _MOST["rule"]),
-        "level": one.level if one.level in LEVELS else LEVELS[0],
-        "subject": _cut(one.subject, _MOST["subject"]),
-        "message": _cut(one.message, most),
-        "action": one.action and _cut(one.action, _MOST["action"]),
+        "clause": _cut(result_finding.clause, _MOST["clause"]),
+        "rule": _cut(result_finding.rule, _MOST["rule"]),
+        "level": result_finding.level if result_finding.level in LEVELS else LEVELS[0],
+        "subject": _cut(result_finding.subject, _MOST["subject"]),
+        "message": _cut(result_finding.message, most),
+        "action": result_finding.action
+        and _cut(result_finding.action, _MOST["action"]),
     }
 
 
@@ -276,7 +279,7 @@ def shown_text(text: str) -> str:
     """Return the text without control characters and halves of characters."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else "?" for one in text)
+    return "".join(item if item.isprintable() else "?" for item in text)
 
 
 def _size(text: str) -> int:
@@ -316,14 +319,16 @@ def read_result(line: str) -> NodeResult:
 
 def is_result(data: object) -> bool:
     """Return whether an object says that it is one, of any version."""
-    told = data.get("schema") if isinstance(data, dict) else None
-    return isinstance(told, str) and told.startswith(f"{_FAMILY}/")
+    text = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(text, str) and text.startswith(f"{_FAMILY}/")
 
 
-def _verify_schema(told: object) -> None:
-    family, _, version = told.partition("/") if isinstance(told, str) else ("", "", "")
+def _verify_schema(result: object) -> None:
+    family, _, version = (
+        result.partition("/") if isinstance(result, str) else ("", "", "")
+    )
     if family != _FAMILY or not version.isdecimal():
-        _refuse(f"no result of a node: schema is {_said(str(told))}, not {SCHEMA}")
+        _refuse(f"no result of a node: schema is {_said(str(result))}, not {SCHEMA}")
     if version != _VERSION:
         _refuse(
             f"a result of version {_said(version)}; this speccheck reads {_VERSION}"
@@ -359,7 +364,7 @@ class _Reading:
             counts=self.counts(),
             findings=tuple(map(_read_finding, self.listed("findings"))),
             findings_left_out=self.count("findings_left_out") or 0,
-            missing=tuple(shown_text(str(one)) for one in self.listed("missing")),
+            missing=tuple(shown_text(str(item)) for item in self.listed("missing")),
             facts=self.facts(),
             facts_left_out=self.count("facts_left_out") or 0,
             snapshot=KeptSnapshot(snapshot.text("path"), snapshot.text("sha256"))
@@ -377,36 +382,36 @@ class _Reading:
 
     def node(self) -> str:
         """Return the name: it ends up in commands that drain nodes."""
-        found = self.text("node")
-        if not NAME.fullmatch(found):
-            _refuse(f"node must be the name of a host, not {_said(found)}")
-        return found
+        result = self.text("node")
+        if not NAME.fullmatch(result):
+            _refuse(f"node must be the name of a host, not {_said(result)}")
+        return result
 
     def text(self, name: str, default: str | None = None) -> str:
-        found = self.data.get(name, default)
-        if not isinstance(found, str) or (not found and default is None):
+        text = self.data.get(name, default)
+        if not isinstance(text, str) or (not text and default is None):
             _refuse(f"{name} must be a text")
-        return shown_text(found)
+        return shown_text(text)
 
     def one_of(self, name: str, known: Iterable[str]) -> str:
-        found = self.data.get(name)
-        if found not in [*known]:
+        result = self.data.get(name)
+        if result not in [*known]:
             _refuse(f"{name} must be one of {', '.join(known)}")
-        return str(found)
+        return str(result)
 
     def count(self, name: str) -> int | None:
-        found = self.data.get(name)
-        if found is not None and (
-            type(found) is not int or not 0 <= found <= MOST_NUMBER
+        result = self.data.get(name)
+        if result is not None and (
+            type(result) is not int or not 0 <= result <= MOST_NUMBER
         ):
             _refuse(f"{name} must be a whole number from 0")
-        return found
+        return result
 
     def seconds(self) -> float:
-        found = self.data.get("seconds", 0.0)
-        if type(found) not in (int, float) or not 0 <= found < _MOST_SECONDS:
+        result = self.data.get("seconds", 0.0)
+        if type(result) not in (int, float) or not 0 <= result < _MOST_SECONDS:
             _refuse("seconds must be a number from 0")
-        return float(found)
+        return float(result)
 
     def counts(self) -> dict[str, int]:
         counts = self.nested("counts") or _Reading({})
@@ -414,57 +419,57 @@ class _Reading:
 
     def facts(self) -> dict[str, Scalar]:
         facts = self.nested("facts")
-        found = facts.data if facts else {}
-        for leaf, value in found.items():
+        result = facts.data if facts else {}
+        for leaf, value in result.items():
             if not isinstance(value, str | int | float):
                 _refuse(
                     f"facts: {_said(leaf)} must be a text, a number or true or false"
                 )
         return {
             shown_text(leaf): shown_text(value) if isinstance(value, str) else value
-            for leaf, value in found.items()
+            for leaf, value in result.items()
         }
 
     def synthetic(self) -> dict[str, Scalar]:
         """Return what the line says of having been made up."""
-        told = self.data.get("synthetic")
-        if told is None or told is False:
+        outcome = self.data.get("synthetic")
+        if outcome is None or outcome is False:
             return {}
-        found = told if isinstance(told, dict) else {}
+        result = outcome if isinstance(outcome, dict) else {}
         texts = {
             name: shown_text(value) if isinstance(value, str) else value
-            for name, value in found.items()
+            for name, value in result.items()
             if name in MADE_UP and isinstance(value, str | int)
         }
         return {"by": "unnamed", **texts}
 
     def nested(self, name: str) -> "_Reading | None":
-        found = self.data.get(name)
-        if found is None:
+        result = self.data.get(name)
+        if result is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(result, dict):
             _refuse(f"{name} must be an object")
-        return _Reading(found)
+        return _Reading(result)
 
     def listed(self, name: str) -> list[Any]:
-        found = self.data.get(name, [])
-        if not isinstance(found, list):
+        result = self.data.get(name, [])
+        if not isinstance(result, list):
             _refuse(f"{name} must be a list")
-        return found
+        return result
 
 
 def _read_finding(data: object) -> ResultFinding:
     if not isinstance(data, dict):
         _refuse("findings must be objects")
-    one = _Reading(data)
+    reading = _Reading(data)
     action = data.get("action")
     return ResultFinding(
-        one.text("clause"),
-        one.text("rule", ""),
-        one.one_of("level", LEVELS),
-        one.text("subject", ""),
-        one.text("message", ""),
-        None if action is None else one.text("action"),
+        reading.text("clause"),
+        reading.text("rule", ""),
+        reading.one_of("level", LEVELS),
+        reading.text("subject", ""),
+        reading.text("message", ""),
+        None if action is None else reading.text("action"),
     )
 
 

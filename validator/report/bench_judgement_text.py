@@ -30,12 +30,12 @@ def judgement_text(
     """The report; `written` is the file that holds the next plan, if one does."""
     judgement = outcome.judgement
     yield from _headline(outcome, style)
-    for one in judgement.conditions:
-        yield from _conditions(one, limits, style)
+    for condition in judgement.conditions:
+        yield from _conditions(condition, limits, style)
     yield from _table(judgement.nodes, style, full=full)
     yield from _gaps(outcome, style)
     yield from _following(outcome, style, written)
-    if any(one.state == "judged" for one in judgement.conditions):
+    if any(condition.state == "judged" for condition in judgement.conditions):
         words = (
             "Peers tell who is slower than the rest, and not whether all are slow: "
             "speccheck RESULT holds the rates against what the fabric can reach."
@@ -48,21 +48,21 @@ def _headline(outcome: Outcome, style: Style) -> Iterator[str]:
     slow, suspects = judgement.hosts("slow"), judgement.hosts("suspect")
     number = len(judgement.nodes) + len(judgement.open)
     if slow:
-        found = f"SLOW: {_names(slow)}"
-        found += f"; suspected: {_names(suspects)}" if suspects else ""
+        text = f"SLOW: {_names(slow)}"
+        text += f"; suspected: {_names(suspects)}" if suspects else ""
         colour = "error"
     elif suspects:
-        found = f"NOT DECIDED: {counted(len(suspects), 'suspect')}, {_names(suspects)}"
+        text = f"NOT DECIDED: {counted(len(suspects), 'suspect')}, {_names(suspects)}"
         colour = "warning"
     elif outcome.answer == "inconclusive":
         planned = outcome.planned
         why = "the results do not tell"
         if judgement.nodes and not judgement.open and planned is not None:
             why = f"{counted(len(planned.missing), 'planned node')} not measured"
-        found, colour = f"NOT DECIDED: {why}", "warning"
+        text, colour = f"NOT DECIDED: {why}", "warning"
     else:
-        found, colour = f"NO SLOW NODE among {number:,}", "good"
-    yield style.paint(wrap(found, style.width, ""), colour) + "\n"
+        text, colour = f"NO SLOW NODE among {number:,}", "good"
+    yield style.paint(wrap(text, style.width, ""), colour) + "\n"
 
 
 def _names(hosts: Sequence[str]) -> str:
@@ -72,17 +72,18 @@ def _names(hosts: Sequence[str]) -> str:
     return f"{text[:_MOST_NAMES]}... ({counted(len(hosts), 'node')})"
 
 
-def _conditions(one: JudgedSets, limits: Limits, style: Style) -> Iterator[str]:
-    what = printable(set_words(one.sets))
-    more = printable(condition_words(one.sets))
+def _conditions(judged_sets: JudgedSets, limits: Limits, style: Style) -> Iterator[str]:
+    what = printable(set_words(judged_sets.sets))
+    more = printable(condition_words(judged_sets.sets))
     yield "\n" + style.paint(what, "bold") + (f"  {more}" if more else "") + "\n"
-    peers = one.peers
-    if one.state != "judged" or peers is None:
-        text = f"not judged: {undecided_words(one, limits)}"
+    peers = judged_sets.peers
+    if judged_sets.state != "judged" or peers is None:
+        text = f"not judged: {undecided_words(judged_sets, limits)}"
     else:
         share = peers.least / peers.median if peers.median else 0
         text = (
-            f"{counted(len(one.sets.trials), 'set')}, {one.slow_sets:,} of them slow; "
+            f"{counted(len(judged_sets.sets.trials), 'set')}, "
+            f"{judged_sets.slow_sets:,} of them slow; "
             f"median {rate_words(peers.median)} GB/s, MAD "
             f"{rate_words(peers.deviation)}; slow is below "
             f"{rate_words(peers.least)} ({share:.0%})"
@@ -91,11 +92,11 @@ def _conditions(one: JudgedSets, limits: Limits, style: Style) -> Iterator[str]:
 
 
 def _table(nodes: Sequence[JudgedNode], style: Style, *, full: bool) -> Iterator[str]:
-    accused = [one for one in nodes if full or one.verdict != "cleared"]
-    cleared = [one for one in nodes if not full and one.verdict == "cleared"]
+    accused = [node for node in nodes if full or node.verdict != "cleared"]
+    cleared = [node for node in nodes if not full and node.verdict == "cleared"]
     beyond = 0 if full else max(0, len(accused) - _MOST_ROWS)
     accused = accused[: len(accused) - beyond]
-    rows = [_row(one) for one in accused]
+    rows = [_row(judged_node) for judged_node in accused]
     if cleared:
         rows.append(_row_of_all(cleared, are_others=bool(accused)))
     if not rows:
@@ -105,7 +106,7 @@ def _table(nodes: Sequence[JudgedNode], style: Style, *, full: bool) -> Iterator
         for at in range(len(_HEADINGS) - 1)
     ]
     yield "\n" + style.paint(_line(_HEADINGS, widths), "dim") + "\n"
-    verdicts = [*(one.verdict for one in accused), "cleared"]
+    verdicts = [*(judged_node.verdict for judged_node in accused), "cleared"]
     for row, verdict in zip(rows, verdicts, strict=False):
         indent = " " * (sum(widths) + 2 * len(widths) + 2)
         why = wrap(row[-1], max(style.width, len(indent) + 30), indent).lstrip()
@@ -122,29 +123,33 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  " + "  ".join([first, *rest, cells[-1]])
 
 
-def _row(one: JudgedNode) -> tuple[str, ...]:
+def _row(judged_node: JudgedNode) -> tuple[str, ...]:
     return (
-        printable(one.host),
-        rate_words(one.bytes_per_second),
-        "-" if one.share is None else f"{one.share:.0%}",
-        "-" if one.deviations is None else f"{one.deviations:.0f}",
-        f"{one.slow_sets}/{one.sets}",
-        f"{one.verdict}: {printable(one.why)}",
+        printable(judged_node.host),
+        rate_words(judged_node.bytes_per_second),
+        "-" if judged_node.share is None else f"{judged_node.share:.0%}",
+        "-" if judged_node.deviations is None else f"{judged_node.deviations:.0f}",
+        f"{judged_node.slow_sets}/{judged_node.sets}",
+        f"{judged_node.verdict}: {printable(judged_node.why)}",
     )
 
 
 def _row_of_all(cleared: Sequence[JudgedNode], *, are_others: bool) -> tuple[str, ...]:
-    rates = [one.bytes_per_second for one in cleared if one.bytes_per_second]
-    shares = [one.share for one in cleared if one.share]
-    swung = sum(one.slow_sets > 0 for one in cleared)
+    rates = [
+        judged_node.bytes_per_second
+        for judged_node in cleared
+        if judged_node.bytes_per_second
+    ]
+    shares = [judged_node.share for judged_node in cleared if judged_node.share]
+    swung = sum(judged_node.slow_sets > 0 for judged_node in cleared)
     seldom = f"; {swung:,} slow at times" if swung else ""
-    sets = sum(one.sets for one in cleared)
+    sets = sum(judged_node.sets for judged_node in cleared)
     return (
         f"{len(cleared):,} {'others' if are_others else 'nodes'}",
         f"{rate_words(min(rates))} to {rate_words(max(rates))}" if rates else "-",
         f"{min(shares):.0%} to {max(shares):.0%}" if shares else "-",
         "-",
-        f"{sum(one.slow_sets for one in cleared)}/{sets}",
+        f"{sum(judged_node.slow_sets for judged_node in cleared)}/{sets}",
         f"cleared: each at full speed in a set{seldom}",
     )
 
@@ -165,7 +170,7 @@ def _gaps(outcome: Outcome, style: Style) -> Iterator[str]:
         else f"left out: {counted(runs, 'run')}, each of which {reason}"
         for reason, runs in judgement.left_out
     )
-    lines.extend(f"not read: {printable(one)}" for one in outcome.not_read)
+    lines.extend(f"not read: {printable(text)}" for text in outcome.not_read)
     if lines:
         yield "\n"
     yield from (wrap(line, style.width, "") + "\n" for line in lines)
@@ -194,8 +199,8 @@ def _together(hosts: Sequence[str]) -> str:
 
 def _measuring(plan: Plan, judgement: Judgement, written: str) -> str:
     rounds = counted(len(plan.rounds), "round")
-    sets = [one for each in plan.rounds for one in each]
-    shown = "; ".join(_together(one) for one in sets[:_MOST_SETS])
+    sets = [texts for each in plan.rounds for texts in each]
+    shown = "; ".join(_together(set_) for set_ in sets[:_MOST_SETS])
     more = f"; and {len(sets) - _MOST_SETS:,} more sets" if sets[_MOST_SETS:] else ""
     what = "suspects with cleared nodes" if judgement.accused else "anew"
     how = f"run {printable(written)}" if written else "--next FILE writes the plan"

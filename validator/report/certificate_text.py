@@ -35,9 +35,9 @@ _MOST_BYTES = 10**18
 _LONGEST = 120  # of a condition or a unit
 
 
-def granted_words(found: Certificate) -> str:
+def granted_words(certificate: Certificate) -> str:
     """How many tracks have which level, the highest first, and how many have none."""
-    levels = Counter(one.level for one in found.tracks)
+    levels = Counter(track.level for track in certificate.tracks)
     parts = [
         f"{level} on {counted(levels[level], 'track')}"
         for level in reversed(LEVELS)
@@ -48,15 +48,15 @@ def granted_words(found: Certificate) -> str:
     return ", ".join(parts)
 
 
-def caveats(found: Certificate) -> list[str]:
+def caveats(certificate: Certificate) -> list[str]:
     """What whoever sees the verdict alone must know as well."""
     parts = []
-    if found.verifier.self_attested:
+    if certificate.verifier.self_attested:
         parts.append("self-attested")
-    if found.coverage.waived:
-        parts.append(f"{counted(found.coverage.waived, 'clause')} waived")
-    if found.edition.tailoring:
-        count = counted(len(found.edition.tailoring), "number")
+    if certificate.coverage.waived:
+        parts.append(f"{counted(certificate.coverage.waived, 'clause')} waived")
+    if certificate.edition.tailoring:
+        count = counted(len(certificate.edition.tailoring), "number")
         parts.append(f"{count} of the edition replaced")
     return parts
 
@@ -67,8 +67,8 @@ def cell_of(track: Track, level: str) -> tuple[str, str]:
         return "pass", "granted"
     if level > track.highest:
         return "not_applicable", "no clause"
-    denied = [one for one in track.denied if one.level == level]
-    if any(one.outcome in {"fail", "error"} for one in denied):
+    denied = [denied for denied in track.denied if denied.level == level]
+    if any(item.outcome in {"fail", "error"} for item in denied):
         return "fail", "denied"
     if denied:
         return "unknown", "denied"
@@ -80,12 +80,12 @@ def scale_of(unit: str, highest: float) -> tuple[float, str]:
     steps = _SCALES.get(unit)
     if steps is None:
         return 1.0, unit.replace("_", " ")[:_LONGEST]
-    return next((one for one in steps if highest >= one[0]), steps[-1])
+    return next((step for step in steps if highest >= step[0]), steps[-1])
 
 
-def highest_of(one: Measured) -> float:
+def highest_of(measured: Measured) -> float:
     """The largest number of a quantity and of what it is held to."""
-    known = (one.most, one.floor, one.ceiling)
+    known = (measured.most, measured.floor, measured.ceiling)
     return max((abs(value) for value in known if value is not None), default=0.0)
 
 
@@ -116,17 +116,17 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def held(one: Measured) -> tuple[str, str]:
+def held(measured: Measured) -> tuple[str, str]:
     """How a quantity stands to its floor and its ceiling: an outcome, and words."""
-    if one.floor is None and one.ceiling is None:
+    if measured.floor is None and measured.ceiling is None:
         return "not_applicable", "held to nothing"
-    if one.floor is not None and one.median < one.floor:
+    if measured.floor is not None and measured.median < measured.floor:
         return "fail", "median below the floor"
-    if one.ceiling is not None and one.most > one.ceiling:
+    if measured.ceiling is not None and measured.most > measured.ceiling:
         return "fail", "above the ceiling"
-    if one.floor is not None and one.least < one.floor:
+    if measured.floor is not None and measured.least < measured.floor:
         return "unknown", "least below the floor"
-    return "pass", "below the ceiling" if one.floor is None else "above the floor"
+    return "pass", "below the ceiling" if measured.floor is None else "above the floor"
 
 
 _COLOURS = {"pass": "good", "fail": "error", "unknown": "unknown"}
@@ -142,48 +142,48 @@ def certificate_text(predicate: Mapping[str, Any], style: Style) -> Iterator[str
 
     Raises pydantic's ValidationError for what is no predicate of a certificate.
     """
-    found = Certificate.model_validate(predicate)
-    if found.synthetic is not None:
-        words = f"SYNTHETIC: made by {found.synthetic.by}; this certifies nothing"
+    certificate = Certificate.model_validate(predicate)
+    if certificate.synthetic is not None:
+        words = f"SYNTHETIC: made by {certificate.synthetic.by}; this certifies nothing"
         text = wrap(printable(words), style.width, "")
         yield style.paint(text, "warning") + "\n\n"
-    yield _head(found, style)
+    yield _head(certificate, style)
     yield "\n"
-    yield from _tracks(found, style)
-    limits = found.limits[:_MOST_LIMITS]
+    yield from _tracks(certificate, style)
+    limits = certificate.limits[:_MOST_LIMITS]
     if limits:
         yield "\n"
-    for one in limits:
-        yield style.paint(wrap(printable(one), style.width, ""), "dim") + "\n"
-    if len(found.limits) > _MOST_LIMITS:
-        more = len(found.limits) - _MOST_LIMITS
+    for limit in limits:
+        yield style.paint(wrap(printable(limit), style.width, ""), "dim") + "\n"
+    if len(certificate.limits) > _MOST_LIMITS:
+        more = len(certificate.limits) - _MOST_LIMITS
         yield style.paint(f"and {counted(more, 'more limit')}", "dim") + "\n"
-    yield f"\n{_terms(found, style)}\n"
+    yield f"\n{_terms(certificate, style)}\n"
 
 
-def _head(found: Certificate, style: Style) -> str:
-    name = style.paint(printable(found.instance_type), "bold")
+def _head(certificate: Certificate, style: Style) -> str:
+    name = style.paint(printable(certificate.instance_type), "bold")
     parts = [
-        printable(f"{found.instance_type} of {found.provider}"),
-        printable(f"edition {found.edition.id} ({found.edition.stage})"),
-        counted(len(found.specimens), "specimen"),
-        *caveats(found),
+        printable(f"{certificate.instance_type} of {certificate.provider}"),
+        printable(f"edition {certificate.edition.id} ({certificate.edition.stage})"),
+        counted(len(certificate.specimens), "specimen"),
+        *caveats(certificate),
     ]
-    words = wrap(granted_words(found), style.width, "")
+    words = wrap(granted_words(certificate), style.width, "")
     facts = joined(parts, f" {style.dot} ", style.width)
-    return facts.replace(printable(found.instance_type), name, 1) + f"\n{words}\n"
+    return facts.replace(printable(certificate.instance_type), name, 1) + f"\n{words}\n"
 
 
-def _tracks(found: Certificate, style: Style) -> Iterator[str]:
-    names = [printable(one.track) for one in found.tracks]
+def _tracks(certificate: Certificate, style: Style) -> Iterator[str]:
+    names = [printable(track.track) for track in certificate.tracks]
     wide = max((len(name) for name in names), default=0)
     heads = "  ".join(LEVELS)
     yield style.paint(f"{'':{wide}}  {heads}  judged", "dim") + "\n"
-    for name, one in zip(names, found.tracks, strict=True):
-        judged = "" if one.coverage is None else f"{one.coverage:.0%}"
-        cells = "   ".join(_cell(one, level, style) for level in LEVELS)
+    for name, track in zip(names, certificate.tracks, strict=True):
+        judged = "" if track.coverage is None else f"{track.coverage:.0%}"
+        cells = "   ".join(_cell(track, level, style) for level in LEVELS)
         yield f"{name:{wide}}  {cells}   {judged:>6}\n"
-        yield from _denied(one, style)
+        yield from _denied(track, style)
     mark = OUTCOMES["pass"][0] if style.unicode else _ASCII["pass"]
     texts = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
     yield style.paint(f"{mark} granted; {texts}", "dim") + "\n"
@@ -196,22 +196,24 @@ def _cell(track: Track, level: str, style: Style) -> str:
 
 
 def _denied(track: Track, style: Style) -> Iterator[str]:
-    for one in track.denied[:_MOST_REASONS]:
-        words = one.reason
-        if one.clause and not words.startswith(one.clause):
-            words = f"{one.clause}: {words}"
-        yield wrap(printable(f"no {one.level}: {words}"), style.width, _INDENT) + "\n"
+    for denied in track.denied[:_MOST_REASONS]:
+        words = denied.reason
+        if denied.clause and not words.startswith(denied.clause):
+            words = f"{denied.clause}: {words}"
+        yield (
+            wrap(printable(f"no {denied.level}: {words}"), style.width, _INDENT) + "\n"
+        )
     if len(track.denied) > _MOST_REASONS:
         more = counted(len(track.denied) - _MOST_REASONS, "more reason")
         yield style.paint(f"{_INDENT}and {more}", "dim") + "\n"
 
 
-def _terms(found: Certificate, style: Style) -> str:
-    validity = found.validity
+def _terms(certificate: Certificate, style: Style) -> str:
+    validity = certificate.validity
     parts = [
         f"valid {validity.not_before[:10]} to {validity.not_after[:10]}",
-        f"verifier {found.verifier.id}",
-        f"key {found.verifier.key_id[:_SHORT]}",
-        f"run {found.run_id}",
+        f"verifier {certificate.verifier.id}",
+        f"key {certificate.verifier.key_id[:_SHORT]}",
+        f"run {certificate.run_id}",
     ]
     return joined(map(printable, parts), f" {style.dot} ", style.width)

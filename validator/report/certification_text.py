@@ -27,23 +27,23 @@ WORDS = {"pass": "would pass", "fail": "would fail", "unknown": "stays open"}
 _COLOURS = {"pass": "good", "fail": "error", "unknown": "unknown"}
 
 
-def dry_run_text(found: DryRun, style: Style) -> Iterator[str]:
+def dry_run_text(dry_run: DryRun, style: Style) -> Iterator[str]:
     """The report, line by line."""
-    name = style.paint(printable(found.instance), "bold")
-    runs = counted(len(found.runs), "published run")
-    yield f"{name} of {found.provider}: {runs}, edition {found.edition}\n"
+    name = style.paint(printable(dry_run.instance), "bold")
+    runs = counted(len(dry_run.runs), "published run")
+    yield f"{name} of {dry_run.provider}: {runs}, edition {dry_run.edition}\n"
     yield style.paint(wrap(NOTHING, style.width, ""), "warning") + "\n"
-    if not found.runs:
+    if not dry_run.runs:
         yield "nothing that was measured of this type is in the catalogue\n"
-    for run in found.runs:
+    for run in dry_run.runs:
         yield wrap(printable(run_words(run)), style.width, "  ") + "\n"
-    if found.settled:
+    if dry_run.settled:
         yield "\n" + style.paint("clauses that figures speak of", "bold") + "\n"
-    for one in found.settled:
-        yield from _clause(one, style)
+    for settled in dry_run.settled:
+        yield from _clause(settled, style)
     yield "\n" + style.paint("tracks", "bold") + "\n"
-    wide = max(len(one.track) for one in found.tracks)
-    for track in found.tracks:
+    wide = max(len(track.track) for track in dry_run.tracks)
+    for track in dry_run.tracks:
         yield f"  {track.track:{wide}}  no level by figures; {at_most_words(track)}\n"
         for level in track.open:
             yield wrap(open_words(level), style.width, "      ") + "\n"
@@ -51,7 +51,7 @@ def dry_run_text(found: DryRun, style: Style) -> Iterator[str]:
 
 def run_words(run: PublishedRun) -> str:
     """A run in a line: the largest message that was published."""
-    size, rate = max(run.points, key=lambda one: one[0] or 0)
+    size, rate = max(run.points, key=lambda point: point[0] or 0)
     words = (
         shown_bytes(size) if size else "a size that was not stated (taken as 16 GiB)"
     )
@@ -63,20 +63,20 @@ def run_words(run: PublishedRun) -> str:
     )
 
 
-def _clause(one: Settled, style: Style) -> Iterator[str]:
-    word = style.paint(WORDS[one.outcome], _COLOURS[one.outcome])
-    kind = f"{one.level}, {one.certification_level}"
-    yield f"  {one.clause}  {word}  ({kind}): {one.title}\n"
-    for words in figure_words(one):
+def _clause(settled: Settled, style: Style) -> Iterator[str]:
+    word = style.paint(WORDS[settled.outcome], _COLOURS[settled.outcome])
+    kind = f"{settled.level}, {settled.certification_level}"
+    yield f"  {settled.clause}  {word}  ({kind}): {settled.title}\n"
+    for words in figure_words(settled):
         yield style.paint(wrap(printable(words), style.width, "      "), "dim") + "\n"
 
 
-def figure_words(one: Settled) -> list[str]:
+def figure_words(settled: Settled) -> list[str]:
     """Each figure of a clause; those that tell no more than the title are left out."""
     return [
         f"{figure.outcome}: {figure.message}{_required(figure)}"
-        for figure in one.figures
-        if figure.message != one.title
+        for figure in settled.figures
+        if figure.message != settled.title
     ]
 
 
@@ -91,9 +91,9 @@ def _required(figure: Figure) -> str:
 def at_most_words(track: DryTrack) -> str:
     """How far a track could come at all, and what stops it."""
     against = [
-        one.clause
-        for one in track.settled
-        if one.outcome == "fail" and one.level == "must"
+        settled.clause
+        for settled in track.settled
+        if settled.outcome == "fail" and settled.level == "must"
     ]
     if track.at_most is None:
         return f"none is left: {', '.join(against)} would fail"
@@ -102,25 +102,25 @@ def at_most_words(track: DryTrack) -> str:
     if not track.settled:
         return "no figure speaks of it"
     still = [
-        one.clause
-        for one in track.settled
-        if one.outcome == "unknown" and one.level == "must"
+        settled.clause
+        for settled in track.settled
+        if settled.outcome == "unknown" and settled.level == "must"
     ]
     words = f"no figure speaks against {track.at_most}"
     return f"{words}; {', '.join(still)} stays open" if still else words
 
 
-def open_words(one: Open) -> str:
+def open_words(open_: Open) -> str:
     """What a level of a track still wants."""
-    counts = [counted(one.musts, "must"), counted(one.shoulds, "should")]
+    counts = [counted(open_.musts, "must"), counted(open_.shoulds, "should")]
     words = " and ".join(
-        text for text, n in zip(counts, (one.musts, one.shoulds), strict=True) if n
+        text for text, n in zip(counts, (open_.musts, open_.shoulds), strict=True) if n
     )
     if not words:
-        return f"{one.level}: nothing is open"
-    kinds = ", ".join(one.kinds[:_MOST_KINDS])
-    more = ", ..." if len(one.kinds) > _MOST_KINDS else ""
-    return f"{one.level}: {words} open" + (f": {kinds}{more}" if kinds else "")
+        return f"{open_.level}: nothing is open"
+    kinds = ", ".join(open_.kinds[:_MOST_KINDS])
+    more = ", ..." if len(open_.kinds) > _MOST_KINDS else ""
+    return f"{open_.level}: {words} open" + (f": {kinds}{more}" if kinds else "")
 
 
 _WIDTH = 88
@@ -137,10 +137,10 @@ def run_plan_text(plan: RunPlan) -> str:
 
 
 def _plan_head(plan: RunPlan) -> Iterator[str]:
-    asked = plan.asked
-    of = f" for {asked.instance_type}" if asked.instance_type else ""
+    result = plan.asked
+    of = f" for {result.instance_type}" if result.instance_type else ""
     yield (
-        f"Level {asked.level} of edition {asked.composed.edition.id}{of}: "
+        f"Level {result.level} of edition {result.composed.edition.id}{of}: "
         f"{counted(len(plan.steps), 'step')}, {counted(plan.nodes, 'node')} with "
         f"{counted(plan.gpus, 'GPU')} each, about {about(plan.seconds)}"
     )
@@ -160,8 +160,10 @@ def _step(number: int, step: Step) -> Iterator[str]:
     where = f" · {counted(step.nodes, 'node')}" if step.nodes else ""
     time = f" · about {about(step.seconds)}" if step.seconds else ""
     yield f"{number}. {step.title}{where}{time}"
-    for one in step.settles:
-        yield f"   {one.level} {one.track}: {_counts(one.musts, one.shoulds)}"
+    for settle in step.settles:
+        yield (
+            f"   {settle.level} {settle.track}: {_counts(settle.musts, settle.shoulds)}"
+        )
     for words in step.words:
         is_line = words.startswith("{")
         yield f"   {words}" if is_line else wrap(words, _WIDTH, "   ")
@@ -191,15 +193,15 @@ _NOUNS = {
 }
 
 
-def kit_text(kit: Kit, asked: Asked, review: Review, written: str) -> str:
+def kit_text(kit: Kit, result: Asked, review: Review, written: str) -> str:
     """What was packed, and what is missing; written: the manifest."""
     lines = [
         *_kit_head(kit),
         "",
         *_problems(kit),
-        *_asked(asked),
+        *_asked(result),
         *missing_lines(review.missing),
-        *_against(review, asked),
+        *_against(review, result),
         written,
     ]
     return _joined(lines)
@@ -210,8 +212,14 @@ def listed_text(
 ) -> str:
     """Each file of a kit in a line, and what differs from its manifest."""
     rows = [
-        (one.kind, one.format or "-", one.specimen or "-", one.taken or "-", one.path)
-        for one in kit.files
+        (
+            file.kind,
+            file.format or "-",
+            file.specimen or "-",
+            file.taken or "-",
+            file.path,
+        )
+        for file in kit.files
     ]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
     lines = [*_kit_head(kit), ""]
@@ -222,7 +230,9 @@ def listed_text(
     if not has_manifest:
         lines.append("not packed yet: speccheck evidence pack lists it with hashes")
     elif differences:
-        lines.extend(f"{one.path}: {one.text}" for one in differences)
+        lines.extend(
+            f"{difference.path}: {difference.text}" for difference in differences
+        )
     else:
         lines.append("all files are those that evidence.json lists")
     return _joined(lines)
@@ -244,35 +254,37 @@ def _kit_head(kit: Kit) -> Iterator[str]:
         yield f"  machines: {named(kit.specimens)}"
     made_up = kit.synthetic
     if made_up:
-        by = ", ".join(sorted({one.synthetic for one in made_up}))
+        by = ", ".join(sorted({evidence_file.synthetic for evidence_file in made_up}))
         all_files = counted(len(kit.files), "file")
         yield f"  synthetic: {len(made_up)} of {all_files}, by {by}"
 
 
 def _problems(kit: Kit) -> Iterator[str]:
-    for one in kit.problems:
-        yield f"{one.path}: {one.text}"
-    for one in kit.passed_over:
-        if one.text != "hidden":
-            yield f"{one.path}: passed over: {one.text}"
+    for problem in kit.problems:
+        yield f"{problem.path}: {problem.text}"
+    for problem in kit.passed_over:
+        if problem.text != "hidden":
+            yield f"{problem.path}: passed over: {problem.text}"
 
 
-def _asked(asked: Asked) -> Iterator[str]:
-    profiles = [one.id for one in asked.composed.profiles if one.id != "base"]
-    edition = asked.composed.edition.id
-    yield f"asked for: level {asked.level} of edition {edition}, {', '.join(profiles)}"
+def _asked(result: Asked) -> Iterator[str]:
+    profiles = [
+        profile.id for profile in result.composed.profiles if profile.id != "base"
+    ]
+    edition = result.composed.edition.id
+    yield f"asked for: level {result.level} of edition {edition}, {', '.join(profiles)}"
 
 
 def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
     """What is missing, track by track; what only shoulds want comes last."""
-    denying = [one for one in missing if one.denies]
+    denying = [item for item in missing if item.denies]
     if not denying:
         yield "every must has evidence of its kind"
     else:
         yield ""
         yield "missing"
     yield from _by_track(denying)
-    others = [one for one in missing if not one.denies]
+    others = [item for item in missing if not item.denies]
     if others:
         yield ""
         yield "missing for shoulds alone"
@@ -282,19 +294,19 @@ def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
 
 def _by_track(missing: Iterable[Missing]) -> Iterator[str]:
     track = None
-    for one in missing:
-        if one.track != track:
-            track = one.track
+    for item in missing:
+        if item.track != track:
+            track = item.track
             yield f"  {track or 'all tracks'}"
-        clauses = named(one.musts or one.clauses)
-        more = len(one.clauses) - len(one.musts) if one.musts else 0
+        clauses = named(item.musts or item.clauses)
+        more = len(item.clauses) - len(item.musts) if item.musts else 0
         beside = f" and {counted(more, 'should')}" if more else ""
-        text = f"{one.level}  {one.text}"
+        text = f"{item.level}  {item.text}"
         yield wrap(f"{text}: {clauses}{beside}" if clauses else text, _WIDTH, "    ")
 
 
-def _against(review: Review, asked: Asked) -> Iterator[str]:
-    found = [
+def _against(review: Review, result: Asked) -> Iterator[str]:
+    texts = [
         *_stale(review),
         *(
             f"machines of several types: {', '.join(review.types)}: a certificate is "
@@ -302,27 +314,34 @@ def _against(review: Review, asked: Asked) -> Iterator[str]:
             for _ in review.types[:1]
         ),
         *(
-            f"{one.path}: a machine of type {one.instance_type}, not of "
-            f"{asked.instance_type}"
-            for one in review.foreign
+            f"{evidence_file.path}: a machine of type "
+            f"{evidence_file.instance_type}, not of "
+            f"{result.instance_type}"
+            for evidence_file in review.foreign
         ),
         *(
-            f"{one.path}:{one.line}: holds a credential ({one.kind}): take it out, and "
+            f"{secret.path}:{secret.line}: holds a credential ({secret.kind}): "
+            "take it out, and "
             "renew it where others saw it"
-            for one in review.secrets
+            for secret in review.secrets
         ),
     ]
-    if found:
-        yield from (wrap(one, _WIDTH, "") for one in found)
+    if texts:
+        yield from (wrap(text, _WIDTH, "") for text in texts)
         yield ""
 
 
 def _stale(review: Review) -> Iterator[str]:
     if review.stale:
-        files = named([f"{one.path} ({one.taken})" for one in review.stale])
+        files = named(
+            [
+                f"{evidence_file.path} ({evidence_file.taken})"
+                for evidence_file in review.stale
+            ]
+        )
         yield f"older than {review.age_days} days: {files}: measure again"
     if review.undated:
-        files = named([one.path for one in review.undated])
+        files = named([evidence_file.path for evidence_file in review.undated])
         yield (
             f"does not tell when it was taken: {files}: nobody can see that it is not "
             "old; a comment line `# taken: 2026-11-22T10:00:00Z` says so"

@@ -30,11 +30,11 @@ def _lines(context: ReportContext, style: Style) -> Iterator[str]:
             for located in plan.findings
             if located.finding.outcome in {"fail", "error"}
         ]
-        failed.sort(key=lambda one: _rank(one.finding))
+        failed.sort(key=lambda located_finding: _rank(located_finding.finding))
         for located in failed:
             finding = located.finding
             place = f"{plan.files[0].path}: "
-            snapshots = [one.path for one in plan.files if one.format == "snapshot"]
+            snapshots = [file.path for file in plan.files if file.format == "snapshot"]
             for location in located.locations:
                 if location.file in snapshots:
                     # Nobody wrote a snapshot: which part it is tells more than a line.

@@ -92,7 +92,7 @@ class Coverage(Record):
     @property
     def clauses(self) -> Iterator[CoveredClause]:
         """All clauses in the order of the areas."""
-        return (one for area in self.areas for one in area.clauses)
+        return (clause for area in self.areas for clause in area.clauses)
 
 
 def coverage(edition: Edition) -> Coverage:
@@ -105,9 +105,9 @@ def coverage(edition: Edition) -> Coverage:
     areas: list[CoveredArea] = []
     for code, title in edition.areas.items():
         clauses = tuple(
-            _covered(one, rules.get(one.id, ()), edition)
-            for one in edition.clauses.values()
-            if one.area == code
+            _covered(clause, rules.get(clause.id, ()), edition)
+            for clause in edition.clauses.values()
+            if clause.area == code
         )
         if clauses:
             areas.append(CoveredArea(code, title, clauses))
@@ -118,26 +118,34 @@ def counted_fixtures() -> dict[str, FixtureCounts]:
     """The counts that come with the package, by rule."""
     try:
         with open(COUNTED, encoding="utf-8") as file:
-            found: dict[str, dict[str, int]] = json.load(file)
+            result: dict[str, dict[str, int]] = json.load(file)
     except FileNotFoundError:
         return {}
     return {
-        name: FixtureCounts(*(row[one] for one in OUTCOMES))
-        for name, row in found.items()
+        name: FixtureCounts(*(row[text] for text in OUTCOMES))
+        for name, row in result.items()
     }
 
 
 def totals(clauses: Iterable[CoveredClause]) -> Totals:
     """The sums over some clauses."""
     every = tuple(clauses)
-    core = tuple(one for one in every if one.clause.status == "core")
-    musts = tuple(one for one in core if one.clause.level == "must")
-    rules = [rule for one in every for rule in one.rules]
+    core = tuple(
+        covered_clause
+        for covered_clause in every
+        if covered_clause.clause.status == "core"
+    )
+    musts = tuple(
+        covered_clause
+        for covered_clause in core
+        if covered_clause.clause.level == "must"
+    )
+    rules = [rule for covered_clause in every for rule in covered_clause.rules]
     return Totals(
         clauses=len(every),
         core=len(core),
         musts=len(musts),
-        with_rules=sum(bool(one.rules) for one in every),
+        with_rules=sum(bool(covered_clause.rules) for covered_clause in every),
         settled=_settled(every),
         settled_core=_settled(core),
         settled_musts=_settled(musts),
@@ -149,7 +157,7 @@ def totals(clauses: Iterable[CoveredClause]) -> Totals:
 
 
 def _settled(clauses: Sequence[CoveredClause]) -> int:
-    return sum(one.gap is None for one in clauses)
+    return sum(clause.gap is None for clause in clauses)
 
 
 def _covered(
@@ -165,9 +173,9 @@ def _gap(clause: Clause, edition: Edition, rules: Sequence[CoveringRule]) -> Gap
         return Gap("proposed", "; ".join(filter(None, ("proposed, no rule", live))))
     if live:
         by_rules = "; files can show that it fails, not that it holds"
-        reads_files = any(one.rule.scope not in {"node", "fleet"} for one in rules)
+        reads_files = any(rule.rule.scope not in {"node", "fleet"} for rule in rules)
         return Gap("needs_live_evidence", live + (by_rules if reads_files else ""))
-    if any(one.rule.scope != "measurement" for one in rules):
+    if any(rule.rule.scope != "measurement" for rule in rules):
         return None
     for name in clause.applies_when:
         condition = edition.conditions[name]
@@ -199,7 +207,7 @@ def _head(coverage: Coverage) -> Iterator[str]:
     digest = edition.sha256[:_SHORT_DIGEST]
     yield f"What the rules cover of edition {edition.id} ({edition.stage}, {digest})"
     yield ""
-    yield from (wrap(one, _WIDTH, "") for one in sentences(coverage))
+    yield from (wrap(sentence, _WIDTH, "") for sentence in sentences(coverage))
     yield ""
 
 
@@ -224,12 +232,12 @@ def sentences(coverage: Coverage) -> Iterator[str]:
 
 def open_musts(coverage: Coverage) -> dict[str, list[CoveredClause]]:
     """The musts of the core that files alone do not settle, by the reason."""
-    found: dict[Gap, list[CoveredClause]] = {}
-    for one in coverage.clauses:
-        if one.is_open_must and one.gap is not None:
-            found.setdefault(one.gap, []).append(one)
-    ordered = sorted(found, key=lambda gap: (_ORDER.index(gap.kind), gap.text))
-    return {gap.text: found[gap] for gap in ordered}
+    result: dict[Gap, list[CoveredClause]] = {}
+    for clause in coverage.clauses:
+        if clause.is_open_must and clause.gap is not None:
+            result.setdefault(clause.gap, []).append(clause)
+    ordered = sorted(result, key=lambda gap: (_ORDER.index(gap.kind), gap.text))
+    return {gap.text: result[gap] for gap in ordered}
 
 
 def _open_musts(coverage: Coverage) -> Iterator[str]:
@@ -240,21 +248,21 @@ def _open_musts(coverage: Coverage) -> Iterator[str]:
     yield f"{count} musts of the core that files alone do not settle"
     for reason, clauses in by_reason.items():
         yield f"  {reason}"
-        for one in clauses:
-            yield f"    {one.clause.id:<9} {one.clause.title}"
+        for clause in clauses:
+            yield f"    {clause.clause.id:<9} {clause.clause.title}"
     yield ""
 
 
 def _area(area: CoveredArea) -> Iterator[str]:
     yield _row(f"{area.code}  {area.title}", _HEADINGS)
-    for one in area.clauses:
-        clause = one.clause
+    for covered_clause in area.clauses:
+        clause = covered_clause.clause
         state = "" if clause.status == "core" else f", {clause.status}"
         yield f"  {clause.id}  {clause.title} ({clause.level}{state})"
-        for rule in one.rules:
+        for rule in covered_clause.rules:
             yield _row(f"    {rule.rule.name}", _counts(rule.fixtures))
-        if one.gap is not None:
-            yield wrap(one.gap.text, _WIDTH, "    - ")
+        if covered_clause.gap is not None:
+            yield wrap(covered_clause.gap.text, _WIDTH, "    - ")
     yield ""
 
 

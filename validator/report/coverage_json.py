@@ -70,7 +70,7 @@ def coverage_json(coverage: Coverage) -> str:
         tool=TOOL,
         edition=alike(CompiledEdition, coverage.edition),
         totals=totals(clauses),
-        open_musts=tuple(one.clause.id for one in clauses if one.is_open_must),
+        open_musts=tuple(clause.clause.id for clause in clauses if clause.is_open_must),
         areas=tuple(
             AreaCoverage(
                 area.code,

@@ -47,23 +47,23 @@ def draw(curves: Sequence[MeasuredCurve], form: str) -> bytes:
     # An extra, and without types: nothing but this module needs it.
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
-    shown = [one for one in curves if one.curve.points][:MOST_PANELS]
+    shown = [curve for curve in curves if curve.curve.points][:MOST_PANELS]
     size = (_WIDTH_INCHES, _HEIGHT_INCHES * len(shown))
     with matplotlib.rc_context(_STYLE):
         figure = figures.Figure(figsize=size, layout="constrained")
-        for panel, one in zip(
+        for panel, measured_curve in zip(
             figure.subplots(len(shown), 1, squeeze=False).flat, shown, strict=True
         ):
-            _panel(panel, one)
+            _panel(panel, measured_curve)
         drawn = io.BytesIO()
         about = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
         figure.savefig(drawn, format=form, metadata=about, dpi=_PIXELS_PER_INCH)
     return drawn.getvalue()
 
 
-def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types here
-    sizes = [p.size_bytes for p in one.curve.points if p.size_bytes > 0]
-    for placed, colour in zip(one.placed, _MEASURED, strict=False):
+def _panel(panel: Any, measured_curve: MeasuredCurve) -> None:  # noqa: ANN401 - no types here
+    sizes = [p.size_bytes for p in measured_curve.curve.points if p.size_bytes > 0]
+    for placed, colour in zip(measured_curve.placed, _MEASURED, strict=False):
         points = [p for p in placed.curve.points if p.size_bytes > 0]
         panel.plot(
             [point.size_bytes for point in points],
@@ -80,7 +80,7 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
     ):
         words = [
             (bound.size_bytes, getattr(bound, field))
-            for bound in one.held_to.bounds
+            for bound in measured_curve.held_to.bounds
             if getattr(bound, field) is not None
         ]
         if words:
@@ -93,7 +93,7 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
                 color=colour,
                 label=label,
             )
-    published = one.held_to.published
+    published = measured_curve.held_to.published
     if published:
         panel.plot(
             [reading.size_bytes for reading in published],
@@ -110,15 +110,23 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
     panel.set_xticks(ticks, [shown_bytes(size) for size in ticks])
     panel.set_xticks([], minor=True)
     panel.set_ylim(bottom=0)
-    panel.set(title=_title(one), ylabel="bus bandwidth, GB/s", xlabel="message size")
+    panel.set(
+        title=_title(measured_curve),
+        ylabel="bus bandwidth, GB/s",
+        xlabel="message size",
+    )
     panel.legend(loc="center left", fontsize=8, frameon=False)
     panel.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
 
 
-def _title(one: MeasuredCurve) -> str:
-    parts = [one.collective or "collective"]
-    if one.ranks is not None:
-        on = f" on {one.nodes} nodes" if one.nodes is not None and one.nodes > 1 else ""
-        parts.append(f"{one.ranks} ranks{on}")
-    parts.append(printable(one.gpu))
+def _title(measured_curve: MeasuredCurve) -> str:
+    parts = [measured_curve.collective or "collective"]
+    if measured_curve.ranks is not None:
+        on = (
+            f" on {measured_curve.nodes} nodes"
+            if measured_curve.nodes is not None and measured_curve.nodes > 1
+            else ""
+        )
+        parts.append(f"{measured_curve.ranks} ranks{on}")
+    parts.append(printable(measured_curve.gpu))
     return ", ".join(filter(None, parts)).replace("$", r"\$")

@@ -100,20 +100,20 @@ class DiffDocument(Record):
     not_compared: tuple[NotCompared, ...]
 
 
-def diff_json(found: Comparison, exit_code: int) -> str:
+def diff_json(comparison: Comparison, exit_code: int) -> str:
     """Return the whole document."""
     document = alike(
         DiffDocument,
-        found,
+        comparison,
         schema_name="speccheck-diff/1",
         tool=TOOL,
         exit_code=exit_code,
-        a=alike(DiffSide, found.a),
-        b=alike(DiffSide, found.b),
-        machine=alike(DiffMachine, found.machine),
+        a=alike(DiffSide, comparison.a),
+        b=alike(DiffSide, comparison.b),
+        machine=alike(DiffMachine, comparison.machine),
         differences=[
             alike(DiffLeaf, leaf, a=_value(leaf.a), b=_value(leaf.b))
-            for leaf in found.notable
+            for leaf in comparison.notable
         ],
         varying=[
             alike(
@@ -123,7 +123,7 @@ def diff_json(found: Comparison, exit_code: int) -> str:
                 b=_value(leaf.b),
                 reason=VARYING.get(leaf.leaf, _OF_ANOTHER),
             )
-            for leaf in found.varying
+            for leaf in comparison.varying
         ],
     )
     return document_text(document)

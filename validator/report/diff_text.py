@@ -41,11 +41,11 @@ class _Row(Record):
     parts: tuple[str, ...]
 
 
-def diff_text(found: Comparison, style: Style, *, full: bool = False) -> str:
+def diff_text(comparison: Comparison, style: Style, *, full: bool = False) -> str:
     """The whole report."""
-    lines = [*_head(found, style), *_groups(found, style, full=full)]
-    lines += _rest(found, style, full=full)
-    lines += ["", _last(found, style)]
+    lines = [*_head(comparison, style), *_groups(comparison, style, full=full)]
+    lines += _rest(comparison, style, full=full)
+    lines += ["", _last(comparison, style)]
     return "\n".join(lines) + "\n"
 
 
@@ -68,19 +68,21 @@ def _plain(value: object) -> str:
     return str(value) or '""'
 
 
-def _head(found: Comparison, style: Style) -> Iterator[str]:
-    width = max(len(printable(one.file)) for one in (found.a, found.b))
-    yield _side("A", found.a, width)
-    later = "" if found.hours is None else f", {_later(found.hours)}"
-    yield _side("B", found.b, width) + later
-    words = f"{_ANSWERS[found.machine.answer]}: {printable(found.machine.reason)}"
-    if found.machine.answer == "not_known":
+def _head(comparison: Comparison, style: Style) -> Iterator[str]:
+    width = max(len(printable(side.file)) for side in (comparison.a, comparison.b))
+    yield _side("A", comparison.a, width)
+    later = "" if comparison.hours is None else f", {_later(comparison.hours)}"
+    yield _side("B", comparison.b, width) + later
+    words = (
+        f"{_ANSWERS[comparison.machine.answer]}: {printable(comparison.machine.reason)}"
+    )
+    if comparison.machine.answer == "not_known":
         words = f"whether it is one machine is {words}"
-    if found.was_restarted:
+    if comparison.was_restarted:
         words += "; restarted in between"
     yield wrap(words, style.width, "")
-    is_backwards = found.hours is not None and found.hours < 0
-    if is_backwards and found.machine.answer != "two":
+    is_backwards = comparison.hours is not None and comparison.hours < 0
+    if is_backwards and comparison.machine.answer != "two":
         yield "B is the older one: give it first, and counters show how they grew"
 
 
@@ -113,10 +115,10 @@ def _later(hours: float) -> str:
     return f"{size:.0f} h {word}" if size < 72 else f"{size / 24:.0f} days {word}"  # noqa: PLR2004
 
 
-def _groups(found: Comparison, style: Style, *, full: bool) -> Iterator[str]:
+def _groups(comparison: Comparison, style: Style, *, full: bool) -> Iterator[str]:
     groups: dict[Group, list[Difference]] = {}
-    for one in found.notable:
-        groups.setdefault(one.group, []).append(one)
+    for difference in comparison.notable:
+        groups.setdefault(difference.group, []).append(difference)
     for group, differences in groups.items():
         yield ""
         yield style.paint(_TITLES[group], "bold")
@@ -127,7 +129,7 @@ def _lines(
     differences: Sequence[Difference], style: Style, *, full: bool
 ) -> Iterator[str]:
     rows = _rows(differences)
-    width = min(max(len(one.leaf) for one in rows), 40)
+    width = min(max(len(row.leaf) for row in rows), 40)
     by_leaf: dict[str, list[_Row]] = {}
     for row in rows:
         by_leaf.setdefault(row.leaf, []).append(row)
@@ -135,7 +137,7 @@ def _lines(
         shown = several if full else several[:_MOST_LINES]
         for row in shown:
             yield _line(row, leaf, width, style)
-        if left := sum(len(one.parts) for one in several[len(shown) :]):
+        if left := sum(len(row.parts) for row in several[len(shown) :]):
             yield f"  {'':<{width}}  and {counted(left, 'part')} more: --full"
 
 
@@ -145,7 +147,7 @@ def _line(row: _Row, leaf: str, width: int, style: Style) -> str:
     if row.tail:
         texts.append(row.tail)
     if any(row.parts):
-        known = [printable(one) for one in row.parts if one]
+        known = [printable(part) for part in row.parts if part]
         shown = ", ".join(known[:_MOST_PARTS])
         if len(known) > _MOST_PARTS:
             shown = f"{known[0]} and {len(known) - 1} more"
@@ -156,10 +158,10 @@ def _line(row: _Row, leaf: str, width: int, style: Style) -> str:
 def _rows(differences: Iterable[Difference]) -> list[_Row]:
     """Differences with the same words as one; counters that grew most come first."""
     by_words: dict[tuple[str, str, str, str], list[str]] = {}
-    for one in sorted(differences, key=_weight):
-        words, tail = _words(one)
-        key = one.leaf, words, tail, _PAINTS[one.change]
-        by_words.setdefault(key, []).append(one.part)
+    for difference in sorted(differences, key=_weight):
+        words, tail = _words(difference)
+        key = difference.leaf, words, tail, _PAINTS[difference.change]
+        by_words.setdefault(key, []).append(difference.part)
     return [_Row(*key, tuple(parts)) for key, parts in by_words.items()]
 
 
@@ -173,29 +175,29 @@ _PAINTS = {
 }
 
 
-def _weight(one: Difference) -> tuple[bool, float]:
-    return one.change != "grew", -(one.by or 0.0)
+def _weight(difference: Difference) -> tuple[bool, float]:
+    return difference.change != "grew", -(difference.by or 0.0)
 
 
-def _words(one: Difference) -> tuple[str, str]:
+def _words(difference: Difference) -> tuple[str, str]:
     """What is said of a difference, and what follows it."""
-    tail = one.note
-    if one.change in {"came", "went"}:
-        told = one.b if one.change == "came" else one.a
-        if one.group == "health" and isinstance(told, int):
-            return f"{one.change}, {counted(told, 'time')}", tail
-        return one.change, tail
-    if isinstance(one.a, list) and isinstance(one.b, list):
-        words = _of_lists(one.a, one.b)
+    tail = difference.note
+    if difference.change in {"came", "went"}:
+        result = difference.b if difference.change == "came" else difference.a
+        if difference.group == "health" and isinstance(result, int):
+            return f"{difference.change}, {counted(result, 'time')}", tail
+        return difference.change, tail
+    if isinstance(difference.a, list) and isinstance(difference.b, list):
+        words = _of_lists(difference.a, difference.b)
     else:
-        words = f"{_short(one.a)} -> {_short(one.b)}"
-    if one.change in {"grew", "fell"} and one.by is not None:
-        words = f"{words}  {one.by:+,.6g}"
-        if one.per_hour:
-            tail = f"{one.per_hour:,.3g} an hour"
-    elif one.by is not None:
-        tail = f"{one.by:+.1%}"
-    if one.change == "not_known":
+        words = f"{_short(difference.a)} -> {_short(difference.b)}"
+    if difference.change in {"grew", "fell"} and difference.by is not None:
+        words = f"{words}  {difference.by:+,.6g}"
+        if difference.per_hour:
+            tail = f"{difference.per_hour:,.3g} an hour"
+    elif difference.by is not None:
+        tail = f"{difference.by:+.1%}"
+    if difference.change == "not_known":
         words += "  (compared with nothing)"
     return words, printable(tail)
 
@@ -207,17 +209,17 @@ def _short(value: object) -> str:
 
 def _of_lists(a: list[object], b: list[object]) -> str:
     """What differs between two lists, by number or, of texts, by what is new."""
-    if all(isinstance(one, str) for one in (*a, *b)):
-        words = [f"+{_short(one)}" for one in b if one not in a]
-        words += [f"-{_short(one)}" for one in a if one not in b]
+    if all(isinstance(item, str) for item in (*a, *b)):
+        words = [f"+{_short(item)}" for item in b if item not in a]
+        words += [f"-{_short(item)}" for item in a if item not in b]
         return _few(words) if words else "in another order"
     if len(a) != len(b):
         return f"{len(a)} -> {len(b)} of them"
     pairs = enumerate(zip(a, b, strict=True))
     words = [
-        f"[{number}] {_short(one)} -> {_short(other)}"
-        for number, (one, other) in pairs
-        if one != other and one is not None and other is not None
+        f"[{number}] {_short(item)} -> {_short(other)}"
+        for number, (item, other) in pairs
+        if item != other and item is not None and other is not None
     ]
     return _few(words)
 
@@ -228,36 +230,40 @@ def _few(words: Sequence[str]) -> str:
     return f"{text}, {more} more" if more > 0 else text
 
 
-def _rest(found: Comparison, style: Style, *, full: bool) -> Iterator[str]:
+def _rest(comparison: Comparison, style: Style, *, full: bool) -> Iterator[str]:
     """What is never the same twice, and what could not be compared."""
-    varying = found.varying
+    varying = comparison.varying
     if varying and full:
         yield ""
         yield style.paint(_TITLES["varying"], "bold")
         yield from _lines(varying, style, full=full)
     elif varying:
-        leaves = [*dict.fromkeys(one.leaf.rpartition(".")[2] for one in varying)]
-        names = ", ".join(printable(one) for one in leaves[:_MOST_NAMES])
+        leaves = [
+            *dict.fromkeys(difference.leaf.rpartition(".")[2] for difference in varying)
+        ]
+        names = ", ".join(printable(leaf) for leaf in leaves[:_MOST_NAMES])
         more = ", ..." if len(leaves) > _MOST_NAMES else ""
         yield ""
         number = "1 leaf" if len(varying) == 1 else f"{len(varying):,} leaves"
         text = f"never the same twice: {number} ({names}{more}); --full"
         yield wrap(text, style.width, "")
-    if found.not_compared:
+    if comparison.not_compared:
         yield ""
         by_reason: dict[str, list[str]] = {}
-        for one in found.not_compared:
-            by_reason.setdefault(one.reason, []).append(f"{one.leaf} ({one.parts})")
+        for not_compared in comparison.not_compared:
+            by_reason.setdefault(not_compared.reason, []).append(
+                f"{not_compared.leaf} ({not_compared.parts})"
+            )
         for reason, leaves in by_reason.items():
             yield wrap(f"not compared: {', '.join(leaves)}: {reason}", style.width, "")
 
 
-def _last(found: Comparison, style: Style) -> str:
-    of = f"of {found.compared:,} leaves that both tell"
-    if found.verdict == "nothing_compared":
+def _last(comparison: Comparison, style: Style) -> str:
+    of = f"of {comparison.compared:,} leaves that both tell"
+    if comparison.verdict == "nothing_compared":
         return style.paint("NOTHING COMPARED: no leaf has a value in both", "unknown")
-    if found.verdict == "same":
+    if comparison.verdict == "same":
         return style.paint(f"the same: none {of} differs, but what always does", "good")
-    number = len(found.notable)
+    number = len(comparison.notable)
     words = "one difference" if number == 1 else f"{number:,} differences"
     return style.paint(f"{words}, {of}", "warning")

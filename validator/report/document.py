@@ -254,10 +254,10 @@ def line(*parts: Inline) -> Line:
 
 def joined(parts: "Iterable[Inline]", between: str = ", ") -> Line:
     """Return parts with words between them."""
-    found: list[Inline] = []
+    result: list[Inline] = []
     for part in parts:
-        found += [between, part] if found else [part]
-    return tuple(found)
+        result += [between, part] if result else [part]
+    return tuple(result)
 
 
 def note(*parts: "Parts") -> Paragraph:

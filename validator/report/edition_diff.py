@@ -66,44 +66,53 @@ class EditionsCompared(Record):
     @property
     def weight(self) -> Weight:
         """The heaviest of the differences."""
-        return heaviest(one.weight for one in self.differences)
+        return heaviest(difference.weight for difference in self.differences)
 
 
-def edition_diff_text(found: EditionsCompared) -> str:
+def edition_diff_text(editions_compared: EditionsCompared) -> str:
     """The differences by kind, and the findings of a report that they change."""
-    lines = [*_head(found), ""]
+    lines = [*_head(editions_compared), ""]
     for kind in KINDS:
-        rows = [one for one in found.differences if one.kind == kind]
+        rows = [
+            difference
+            for difference in editions_compared.differences
+            if difference.kind == kind
+        ]
         if rows:
             lines.append(_TITLES[kind])
-            for one in rows:
-                text = f"{one.subject}  {one.text} ({one.weight}: {one.reason})"
+            for row in rows:
+                text = f"{row.subject}  {row.text} ({row.weight}: {row.reason})"
                 lines.append(_wrapped(text))
             lines.append("")
-    if found.report is not None:
-        lines += [*_of_report(found, found.report), ""]
+    if editions_compared.report is not None:
+        lines += [*_of_report(editions_compared, editions_compared.report), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
-def _head(found: EditionsCompared) -> Iterator[str]:
-    for word, one in (("from", found.before), ("to", found.after)):
-        digest = one.sha256[:_SHORT_DIGEST]
-        yield f"{word:<5}edition {one.id} ({one.stage}), sha256 {digest}"
-    if not found.differences:
+def _head(editions_compared: EditionsCompared) -> Iterator[str]:
+    for word, edition in (
+        ("from", editions_compared.before),
+        ("to", editions_compared.after),
+    ):
+        digest = edition.sha256[:_SHORT_DIGEST]
+        yield f"{word:<5}edition {edition.id} ({edition.stage}), sha256 {digest}"
+    if not editions_compared.differences:
         yield "Nothing differs."
         return
-    claims = weight_between(found.before.id, found.after.id)
-    said = f"; the ids claim {claims}" if claims else ""
-    count = counted(len(found.differences), "difference")
-    yield f"{count}, together {found.weight}{said}"
+    claims = weight_between(editions_compared.before.id, editions_compared.after.id)
+    text = f"; the ids claim {claims}" if claims else ""
+    count = counted(len(editions_compared.differences), "difference")
+    yield f"{count}, together {editions_compared.weight}{text}"
 
 
-def _of_report(found: EditionsCompared, report: ReportByEdition) -> Iterator[str]:
-    yield f"{printable(found.file)} by edition {found.after.id}"
+def _of_report(
+    editions_compared: EditionsCompared, report: ReportByEdition
+) -> Iterator[str]:
+    yield f"{printable(editions_compared.file)} by edition {editions_compared.after.id}"
     for change, words in _CHANGES.items():
-        for one in report.findings:
-            if one.change == change:
-                yield _wrapped(f"{one.clause}  {words}: {_finding(one)}")
+        for finding in report.findings:
+            if finding.change == change:
+                yield _wrapped(f"{finding.clause}  {words}: {_finding(finding)}")
     yield f"  {counted(report.unchanged, 'finding')} come out as they did"
     if report.unseen:
         names = ", ".join(report.unseen)
@@ -115,14 +124,19 @@ def _of_report(found: EditionsCompared, report: ReportByEdition) -> Iterator[str
         )
 
 
-def _finding(one: Otherwise) -> str:
-    where = ", ".join(one.files) + (f", {one.subject}" if one.subject else "")
-    return printable(f"{one.reason} [{one.outcome}; {one.rule or 'no rule'}; {where}]")
+def _finding(otherwise: Otherwise) -> str:
+    where = ", ".join(otherwise.files) + (
+        f", {otherwise.subject}" if otherwise.subject else ""
+    )
+    return printable(
+        f"{otherwise.reason} [{otherwise.outcome}; {otherwise.rule or 'no rule'}; "
+        f"{where}]"
+    )
 
 
 def _wrapped(text: str) -> str:
     first, *rest = wrap(printable(text), _WIDTH - 2, "").splitlines()
-    return "\n".join([f"  {first}", *(f"    {one}" for one in _again(rest))])
+    return "\n".join([f"  {first}", *(f"    {text}" for text in _again(rest))])
 
 
 def _again(lines: list[str]) -> list[str]:
@@ -207,30 +221,32 @@ class EditionDiff(Record):
     report: EditionReport | None
 
 
-def edition_diff_json(found: EditionsCompared) -> str:
+def edition_diff_json(editions_compared: EditionsCompared) -> str:
     """Return the whole document."""
-    report = found.report
+    report = editions_compared.report
     document = EditionDiff(
         schema_name="speccheck-edition-diff/1",
         tool=TOOL,
-        before=alike(CompiledEdition, found.before),
-        after=alike(CompiledEdition, found.after),
-        weight=found.weight,
-        claims=weight_between(found.before.id, found.after.id),
-        differences=tuple(_difference(one) for one in found.differences),
-        report=report and _report(found.file, report),
+        before=alike(CompiledEdition, editions_compared.before),
+        after=alike(CompiledEdition, editions_compared.after),
+        weight=editions_compared.weight,
+        claims=weight_between(editions_compared.before.id, editions_compared.after.id),
+        differences=tuple(
+            _difference(difference) for difference in editions_compared.differences
+        ),
+        report=report and _report(editions_compared.file, report),
     )
     return document_text(document, indent=2, ensure_ascii=False)
 
 
-def _difference(found: Difference) -> EditionDifference:
-    number = found.number
+def _difference(difference: Difference) -> EditionDifference:
+    number = difference.number
     return alike(
         EditionDifference,
-        found,
+        difference,
         number=number
         and alike(EditionNumber, number, direction=number.direction or None),
-        levels=found.levels and EditionLevels(*found.levels),
+        levels=difference.levels and EditionLevels(*difference.levels),
     )
 
 

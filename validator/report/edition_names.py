@@ -80,14 +80,14 @@ def edition_lines(run: Run, *, full: bool) -> Iterator[str]:
 
 def loosened_lines(run: Run, *, full: bool) -> Iterator[str]:
     """What fails by the edition's own numbers and not by those in their place."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    result: dict[tuple[str, ...], list[str]] = {}
     for plan in run.plans:
         for located in plan.findings:
-            one = located.finding
-            if one.is_loosened:
-                key = one.clause, one.rule, hidden(one.note)
-                found.setdefault(key, []).append(one.subject or plan.files[0].path)
-    rows = list(found.items())
+            finding = located.finding
+            if finding.is_loosened:
+                key = finding.clause, finding.rule, hidden(finding.note)
+                result.setdefault(key, []).append(finding.subject or plan.files[0].path)
+    rows = list(result.items())
     shown = rows if full else rows[:_MOST_LINES]
     for (clause, rule, note), where in shown:
         more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""

@@ -23,9 +23,9 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
     """The frames of all locations of a finding, file by file, the first few in full."""
-    framed = [one for one in locations if one.line]
+    framed = [location for location in locations if location.line]
     shown = framed[:MOST_FRAMES]
-    digits = max((len(str(one.line)) for one in shown), default=1)
+    digits = max((len(str(location.line)) for location in shown), default=1)
     file = ""
     for number, location in enumerate(shown):
         if location.file != file:
@@ -53,8 +53,12 @@ def label_of(number: int, count: int) -> str:
 
 def _elsewhere(locations: Sequence[Location], file: str) -> str:
     """`lines 4 and 7, other.json:2`, cut after a few."""
-    here = [str(one.line) for one in locations if one.file == file]
-    there = [f"{one.file}:{one.line}" for one in locations if one.file != file]
+    here = [str(location.line) for location in locations if location.file == file]
+    there = [
+        f"{location.file}:{location.line}"
+        for location in locations
+        if location.file != file
+    ]
     parts = [f"line {line}" for line in here] + there
     if len(parts) > MOST_FRAMES + 1:
         rest = len(parts) - MOST_FRAMES
@@ -114,17 +118,17 @@ _SECTION_OF_KIND = {
 }
 
 
-def section_of(one: Shown) -> str:
+def section_of(shown: Shown) -> str:
     """The part of the report in which a finding stands: by what is to be mended.
 
     One that names a file of the job is mended there, whatever the machine has to do
     with it.
     """
-    if not one.subjects:
+    if not shown.subjects:
         return _JOB
-    if all(subject.startswith(_OF_GPU) for subject in one.subjects):
+    if all(subject.startswith(_OF_GPU) for subject in shown.subjects):
         return _GPUS
-    sections = [_SECTION_OF_KIND.get(_kind(at.key), _JOB) for at in one.locations]
+    sections = [_SECTION_OF_KIND.get(_kind(at.key), _JOB) for at in shown.locations]
     if _JOB in sections:
         return _JOB
     return sections[0] if sections else _NODE
@@ -148,7 +152,7 @@ def section_title(section: str, shown: Sequence[Shown], style: Style) -> str:
 
 def section_counts(shown: Sequence[Shown]) -> str:
     """How much was found in a part, by level."""
-    levels = [one.finding.level for one in shown for _ in one.subjects or ("job",)]
+    levels = [item.finding.level for item in shown for _ in item.subjects or ("job",)]
     counts = [
         counted(levels.count(level), level)
         for level in ("error", "warning")
@@ -177,38 +181,38 @@ def actions(
     Of many machines it is these that are named.
     """
     for action in _ACTIONS:
-        found = [one for one in shown if _asks_for(one, action)]
-        if not found:
+        showns = [item for item in shown if _asks_for(item, action)]
+        if not showns:
             continue
         why: dict[str, dict[str, None]] = {}
-        for parts, rule in _rules_of_machines(found) if many else _rules(found):
+        for parts, rule in _rules_of_machines(showns) if many else _rules(showns):
             why.setdefault(parts, {})[rule] = None
         yield action, [(parts, list(rules)) for parts, rules in why.items()]
 
 
-def _rules_of_machines(found: Sequence[Shown]) -> Iterator[tuple[str, str]]:
+def _rules_of_machines(showns: Sequence[Shown]) -> Iterator[tuple[str, str]]:
     """Each rule with all machines of which it says something."""
     files: dict[str, dict[str, None]] = {}
-    for one in found:
-        of = [at.file for at in one.locations if is_leaf(at.key)] or [one.plan_name]
-        files.setdefault(one.finding.rule, {}).update(dict.fromkeys(of))
+    for item in showns:
+        of = [at.file for at in item.locations if is_leaf(at.key)] or [item.plan_name]
+        files.setdefault(item.finding.rule, {}).update(dict.fromkeys(of))
     for rule, names in files.items():
         shown = [name.rpartition("/")[2] for name in names][:_MOST_MACHINES]
         more = len(names) - len(shown)
         yield ", ".join([*shown, f"{more} more"] if more else shown), rule
 
 
-def _rules(found: Sequence[Shown]) -> Iterator[tuple[str, str]]:
+def _rules(showns: Sequence[Shown]) -> Iterator[tuple[str, str]]:
     """Each rule with all parts of which it says something."""
     parts: dict[str, list[str]] = {}
-    for one in found:
-        parts.setdefault(one.finding.rule, []).extend(one.subjects)
+    for shown in showns:
+        parts.setdefault(shown.finding.rule, []).extend(shown.subjects)
     for rule, subjects in parts.items():
         yield folded_subjects(subjects), rule
 
 
-def _asks_for(one: Shown, action: Action) -> bool:
-    finding = one.finding
+def _asks_for(shown: Shown, action: Action) -> bool:
+    finding = shown.finding
     is_told = finding.outcome == "fail" and finding.level != "info"
     return is_told and finding.action == action
 
@@ -246,16 +250,16 @@ def finding_blocks(
 
 def sections(shown: Sequence[Shown]) -> Iterator[tuple[str, Sequence[Shown]]]:
     """The findings in the order of a report; by parts where a machine has some."""
-    ranked = sorted(shown, key=lambda one: _ORDER[one.finding.level])
-    if not any(one.subjects for one in ranked):
+    ranked = sorted(shown, key=lambda item: _ORDER[item.finding.level])
+    if not any(item.subjects for item in ranked):
         yield "", ranked
         return
     by_section: dict[str, list[Shown]] = {name: [] for name in SECTIONS}
-    for one in ranked:
-        by_section[section_of(one)].append(one)
-    for name, found in by_section.items():
-        if found:
-            yield name, found
+    for item in ranked:
+        by_section[section_of(item)].append(item)
+    for name, items in by_section.items():
+        if items:
+            yield name, items
 
 
 def by_cause(ranked: Sequence[Shown]) -> list[list[Shown]]:
@@ -265,25 +269,25 @@ def by_cause(ranked: Sequence[Shown]) -> list[list[Shown]]:
     where one rule asks for one remedy.
     """
     groups: dict[object, list[Shown]] = {}
-    for one in ranked:
-        places = tuple((at.file, at.key, at.line) for at in one.locations)
-        key: object = (one.finding.level, places, one.finding.note, one.plan_name)
-        if one.subjects:
-            key = one.finding._replace(
+    for shown in ranked:
+        places = tuple((at.file, at.key, at.line) for at in shown.locations)
+        key: object = (shown.finding.level, places, shown.finding.note, shown.plan_name)
+        if shown.subjects:
+            key = shown.finding._replace(
                 message="", places=(), measured=None, required=None, subject=""
             )
-        elif not places and not one.finding.note:
-            key = id(one)
-        groups.setdefault(key, []).append(one)
+        elif not places and not shown.finding.note:
+            key = id(shown)
+        groups.setdefault(key, []).append(shown)
     return list(groups.values())
 
 
 def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
-    for one in folded:
-        finding = one.finding
-        place = next((f"{at.file}:{at.line} " for at in one.locations if at.line), "")
-        if one.subjects:
-            place = f"{folded_subjects(one.subjects)}: "
+    for shown in folded:
+        finding = shown.finding
+        place = next((f"{at.file}:{at.line} " for at in shown.locations if at.line), "")
+        if shown.subjects:
+            place = f"{folded_subjects(shown.subjects)}: "
         line = f"{finding.level} {finding.clause} {finding.rule}{_of(finding)}  {place}"
         line += printable(finding.message)
         if len(line) > style.width:
@@ -363,10 +367,10 @@ def _of(finding: Finding) -> str:
     return f" [edition {finding.edition}]" if finding.edition else ""
 
 
-def _frames(one: Shown, style: Style) -> Iterator[str]:
+def _frames(shown: Shown, style: Style) -> Iterator[str]:
     """Lines of files, and leaves of a snapshot by their names alone."""
-    taken = tuple(at for at in one.locations if at.file in one.snapshots)
-    written = tuple(at for at in one.locations if at not in taken)
+    taken = tuple(at for at in shown.locations if at.file in shown.snapshots)
+    written = tuple(at for at in shown.locations if at not in taken)
     yield from frames(written, style)
     names = ", ".join(dict.fromkeys(at.key for at in taken))
     if names:
@@ -379,7 +383,7 @@ def _evidence(group: Sequence[Shown], style: Style, *, many: bool) -> Iterator[s
     Nobody writes a snapshot, so that lines of it help nobody.
     """
     first = group[0]
-    locations = [at for one in group for at in one.locations]
+    locations = [at for shown in group for at in shown.locations]
     if section_of(first) == "job":
         written = tuple(at for at in locations if not is_leaf(at.key))
         yield from frames(written, style)
@@ -410,7 +414,9 @@ def proposal_text(proposal: "Proposal") -> str:
     if proposal.because:
         text += f", {proposal.because}"
     if proposal.warnings:
-        clauses = dict.fromkeys(one.partition(" ")[0] for one in proposal.warnings)
+        clauses = dict.fromkeys(
+            warning.partition(" ")[0] for warning in proposal.warnings
+        )
         text += f" (new warnings: {', '.join(clauses)})"
     return text
 

@@ -27,10 +27,10 @@ def since_text(since: Since, style: Style, *, full: bool = False) -> Iterator[st
         yield style.paint(f"{_INDENT}{text}", "unknown") + "\n"
     yield from _names("came", since.came, "info", style, full=full)
     yield from _names("went", since.went, "error", style, full=full)
-    for one in since.flipped:
-        paint = "good" if one.now == "fit" else "error"
-        words = style.paint(f"{one.before} -> {one.now}", paint)
-        yield _on(words, one.hosts, style, full=full)
+    for flipped in since.flipped:
+        paint = "good" if flipped.now == "fit" else "error"
+        words = style.paint(f"{flipped.before} -> {flipped.now}", paint)
+        yield _on(words, flipped.hosts, style, full=full)
     yield from _cut(_alike(since.changed), _MOST_CHANGES, _changed, style, full=full)
     yield from _cut(_alike(since.lost), _MOST_CHANGES, _lost, style, full=full)
     yield from _cut(since.grown, _MOST_COUNTERS, _grown, style, full=full)
@@ -72,26 +72,28 @@ def _on(words: str, hosts: Sequence[str], style: Style, *, full: bool) -> str:
 
 
 def _cut(
-    found: Sequence[T],
+    result: Sequence[T],
     most: int,
     lines: Callable[..., Iterator[str]],
     style: Style,
     *,
     full: bool,
 ) -> Iterator[str]:
-    shown = found if full else found[:most]
-    for one in shown:
-        yield from lines(one, style, full=full)
-    if len(shown) < len(found):
-        text = f"{_INDENT}and {len(found) - len(shown):,} more: --full"
+    shown = result if full else result[:most]
+    for item in shown:
+        yield from lines(item, style, full=full)
+    if len(shown) < len(result):
+        text = f"{_INDENT}and {len(result) - len(shown):,} more: --full"
         yield style.paint(text, "dim") + "\n"
 
 
-def _alike(found: Sequence[Changed]) -> list[Changed]:
+def _alike(changeds: Sequence[Changed]) -> list[Changed]:
     """Leaves that changed in the same way on the same nodes, as one."""
     leaves: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for one in found:
-        leaves.setdefault((one.before, one.now, one.hosts), []).append(one.leaf)
+    for changed in changeds:
+        leaves.setdefault((changed.before, changed.now, changed.hosts), []).append(
+            changed.leaf
+        )
     return [
         Changed(", ".join(names), before, now, hosts)
         for (before, now, hosts), names in leaves.items()
@@ -103,9 +105,11 @@ def _value(text: str) -> str:
     return shown if len(shown) <= _MOST_VALUE else f"{shown[: _MOST_VALUE - 3]}..."
 
 
-def _changed(one: Changed, style: Style, *, full: bool) -> Iterator[str]:
-    words = f"{printable(one.leaf)}  {_value(one.before)} -> {_value(one.now)}"
-    yield _on(_wrapped(words, style), one.hosts, style, full=full)
+def _changed(changed: Changed, style: Style, *, full: bool) -> Iterator[str]:
+    words = (
+        f"{printable(changed.leaf)}  {_value(changed.before)} -> {_value(changed.now)}"
+    )
+    yield _on(_wrapped(words, style), changed.hosts, style, full=full)
 
 
 def _wrapped(words: str, style: Style) -> str:
@@ -115,29 +119,31 @@ def _wrapped(words: str, style: Style) -> str:
     return text.removeprefix(_INDENT)
 
 
-def _lost(one: Changed, style: Style, *, full: bool) -> Iterator[str]:
-    why = f"not known now: {_value(one.now)}"
-    words = f"{printable(one.leaf)}  {_value(one.before)} -> {why}"
-    yield _on(_wrapped(words, style), one.hosts, style, full=full)
+def _lost(changed: Changed, style: Style, *, full: bool) -> Iterator[str]:
+    why = f"not known now: {_value(changed.now)}"
+    words = f"{printable(changed.leaf)}  {_value(changed.before)} -> {why}"
+    yield _on(_wrapped(words, style), changed.hosts, style, full=full)
 
 
-def _grown(one: Grown, style: Style, *, full: bool) -> Iterator[str]:
-    paint = "error" if one.is_grave else "warning"
-    usual = f"+{one.usual:,.6g} is usual"
-    number = counted(len(one.nodes), "node")
-    words = style.paint(f"grew on {number} of {one.of:,}", paint)
-    yield f"{_INDENT}{printable(one.leaf)}  {words}; {usual}\n"
-    shown = one.nodes if full else one.nodes[:_MOST_NODES]
+def _grown(grown: Grown, style: Style, *, full: bool) -> Iterator[str]:
+    paint = "error" if grown.is_grave else "warning"
+    usual = f"+{grown.usual:,.6g} is usual"
+    number = counted(len(grown.nodes), "node")
+    words = style.paint(f"grew on {number} of {grown.of:,}", paint)
+    yield f"{_INDENT}{printable(grown.leaf)}  {words}; {usual}\n"
+    shown = grown.nodes if full else grown.nodes[:_MOST_NODES]
     for node in shown:
         yield f"{_DEEPER}{_growth(node)}\n"
-    if len(shown) < len(one.nodes):
-        names = shown_names([o.node for o in one.nodes[len(shown) :]], full=False)
+    if len(shown) < len(grown.nodes):
+        names = shown_names(
+            [node.node for node in grown.nodes[len(shown) :]], full=False
+        )
         text = f"and {printable(names)}"
         yield style.paint(wrap(text, style.width, _DEEPER), "dim") + "\n"
 
 
-def _growth(one: Growth) -> str:
-    text = f"{printable(one.node)}  +{one.by:,.6g}"
-    if one.per_hour:
-        text += f"  {one.per_hour:,.3g} an hour"
-    return text + ("  counts anew" if one.began_anew else "")
+def _growth(growth: Growth) -> str:
+    text = f"{printable(growth.node)}  +{growth.by:,.6g}"
+    if growth.per_hour:
+        text += f"  {growth.per_hour:,.3g} an hour"
+    return text + ("  counts anew" if growth.began_anew else "")

@@ -178,9 +178,9 @@ class FleetDocument(Record):
     since: FleetSince | None
 
 
-def fleet_json(told: FleetContext) -> Iterator[str]:
+def fleet_json(fleet_context: FleetContext) -> Iterator[str]:
     """Yield the text of the document; names of nodes are listed, not folded."""
-    run, verdict = told.run, told.verdict
+    run, verdict = fleet_context.run, fleet_context.verdict
     attendance = run.fleet.attendance
     document = alike(
         FleetDocument,
@@ -206,7 +206,7 @@ def fleet_json(told: FleetContext) -> Iterator[str]:
         findings=_findings(fleet_groups(run, "error", "fail")),
         unknown=_findings(fleet_groups(run, "unknown")),
         loosened=_findings(loosened_groups(run)),
-        since=None if told.since is None else _since(told.since),
+        since=None if fleet_context.since is None else _since(fleet_context.since),
     )
     yield document_text(document, indent=2)
 

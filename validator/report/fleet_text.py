@@ -92,7 +92,7 @@ def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
         values.setdefault(key, []).append(
             FleetValue(finding.subject, finding.message, hosts, finding)
         )
-    groups = [_group(run, key, found) for key, found in values.items()]
+    groups = [_group(run, key, value) for key, value in values.items()]
     return sorted(groups, key=_rank)
 
 
@@ -102,33 +102,40 @@ def loosened_groups(run: FleetRun) -> list[FleetGroup]:
         return []
     groups = fleet_groups(run, "pass", "not_applicable")
     loosened = (
-        one._replace(values=tuple(o for o in one.values if o.finding.is_loosened))
-        for one in groups
+        group._replace(
+            values=tuple(value for value in group.values if value.finding.is_loosened)
+        )
+        for group in groups
     )
-    return [one for one in loosened if one.values]
+    return [fleet_group for fleet_group in loosened if fleet_group.values]
 
 
 def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...], bool]]:
-    for one in run.found:
-        names = {run.nodes[number].name for number in one.nodes}
-        yield one.finding, tuple(sorted(names, key=natural)), run.is_of_job(one)
+    for item in run.found:
+        names = {run.nodes[number].name for number in item.nodes}
+        yield item.finding, tuple(sorted(names, key=natural)), run.is_of_job(item)
     for finding in run.of_fleet:
         yield finding, finding.hosts, False
 
 
-def _group(run: FleetRun, key: _Key, found: list[FleetValue]) -> FleetGroup:
+def _group(run: FleetRun, key: _Key, fleet_values: list[FleetValue]) -> FleetGroup:
     rule, clause, level, outcome, is_of_job = key
     more = () if is_of_job else run.more.get((rule or clause, outcome), ())
-    hosts = {name for one in found for name in one.hosts}
+    hosts = {name for fleet_value in fleet_values for name in fleet_value.hosts}
     others = {run.nodes[number].name for number in more} - hosts
-    titles = (one.finding.title for one in found)
+    titles = (fleet_value.finding.title for fleet_value in fleet_values)
     return FleetGroup(
         rule=rule,
         clause=clause,
         title=next(filter(None, titles), ""),
         level=level,
         outcome=outcome,
-        values=tuple(sorted(found, key=lambda one: (len(one.hosts), one.message))),
+        values=tuple(
+            sorted(
+                fleet_values,
+                key=lambda fleet_value: (len(fleet_value.hosts), fleet_value.message),
+            )
+        ),
         hosts=tuple(sorted(hosts | others, key=natural)),
         others=len(others),
         is_of_job=is_of_job,
@@ -213,7 +220,7 @@ def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
     """The report, block by block."""
     run, verdict = context.run, context.verdict
     yield _header(context, style)
-    if synthetic := len({one.name for one in run.nodes if one.is_synthetic}):
+    if synthetic := len({node.name for node in run.nodes if node.is_synthetic}):
         text = (
             f"synthetic: {counted(synthetic, 'node')} made by speccheck simulate; "
             "this says nothing of any machine"
@@ -221,18 +228,22 @@ def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
         yield style.paint(wrap(text, style.width, ""), "warning") + "\n"
     yield f"\n{_verdict(verdict, style)}\n"
     failed = fleet_groups(run, "error", "fail")
-    above = [one for one in failed if one.level != "info"]
+    above = [fleet_group for fleet_group in failed if fleet_group.level != "info"]
     if len(above) > MOST_WITH_REMEDIES and not context.full:
         yield "\n"
         yield from brief(above, style)
     else:
-        for one in above:
+        for fleet_group in above:
             yield (
                 "\n"
-                + "\n".join(_group_lines(one, run, style, full=context.full))
+                + "\n".join(_group_lines(fleet_group, run, style, full=context.full))
                 + "\n"
             )
-    yield from _advice([one for one in failed if one.level == "info"], context, style)
+    yield from _advice(
+        [fleet_group for fleet_group in failed if fleet_group.level == "info"],
+        context,
+        style,
+    )
     yield from _own_words(verdict, style, full=context.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=context.full)
     yield from _loosened(run, style, full=context.full)
@@ -249,10 +260,10 @@ def _loosened(run: FleetRun, style: Style, *, full: bool) -> Iterator[str]:
     groups = loosened_groups(run)
     if groups:
         yield "\n"
-    for one in groups if full else groups[:_MOST_GROUPS]:
-        names = {name for value in one.values for name in value.hosts}
+    for group in groups if full else groups[:_MOST_GROUPS]:
+        names = {name for value in group.values for name in value.hosts}
         where = counted(len(names), "node")
-        text = f"loosened {rule_name(one)} on {where}: {one.finding.note}"
+        text = f"loosened {rule_name(group)} on {where}: {group.finding.note}"
         yield wrap(printable(text), style.width, "") + "\n"
     if len(groups) > _MOST_GROUPS and not full:
         rest = counted(len(groups) - _MOST_GROUPS, "loosened rule")
@@ -273,7 +284,7 @@ def _header(context: FleetContext, style: Style) -> str:
     size = f", size {run.size}" if run.size else ""
     parts = [
         _arguments(context.arguments),
-        counted(len({one.name for one in run.nodes}), "node"),
+        counted(len({node.name for node in run.nodes}), "node"),
         *([f"{run.gpus:,} GPUs"] if run.gpus else []),
         f"edition {run.edition.id}",
         *filter(None, [tailored_headline(run.edition)]),
@@ -282,13 +293,13 @@ def _header(context: FleetContext, style: Style) -> str:
     head = joined(parts, f" {style.dot} ", style.width) + "\n"
     lines = own_number_lines(run.edition, full=context.full)
     return head + "".join(
-        wrap(printable(one), style.width, "  ") + "\n" for one in lines
+        wrap(printable(line), style.width, "  ") + "\n" for line in lines
     )
 
 
 def _arguments(paths: Sequence[str]) -> str:
     """What was judged; a shell makes one word of a command thousands."""
-    shown = [printable(one) for one in paths[:_MOST_ARGUMENTS]]
+    shown = [printable(path) for path in paths[:_MOST_ARGUMENTS]]
     rest = len(paths) - len(shown)
     return " ".join((*shown, *([f"and {rest:,} more"] if rest else ())))
 
@@ -305,21 +316,21 @@ def _advice(
 ) -> Iterator[str]:
     """What fails a may: one line a rule, unless all is asked for."""
     if context.full:
-        for one in groups:
+        for group in groups:
             yield (
                 "\n"
-                + "\n".join(_group_lines(one, context.run, style, full=True))
+                + "\n".join(_group_lines(group, context.run, style, full=True))
                 + "\n"
             )
         return
     if groups:
         yield "\n"
     total = len({node.name for node in context.run.nodes})
-    for one in groups[:_MOST_GROUPS]:
-        head = f"{style.paint('info', 'info')} {rule_name(one)}"
-        where = one.where(total)
-        if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
-            where = shown_names(one.hosts, full=False)
+    for group in groups[:_MOST_GROUPS]:
+        head = f"{style.paint('info', 'info')} {rule_name(group)}"
+        where = group.where(total)
+        if group.hosts and not group.is_of_job and len(group.hosts) < _FEW:
+            where = shown_names(group.hosts, full=False)
         yield f"{head}  {style.paint(printable(where), 'dim')}\n"
     if len(groups) > _MOST_GROUPS:
         rest = counted(len(groups) - _MOST_GROUPS, "info rule")
@@ -331,7 +342,7 @@ def _group_lines(
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
     head = f"{style.paint(outcome, group.level)} {rule_name(group)}"
-    total = len({one.name for one in run.nodes})
+    total = len({node.name for node in run.nodes})
     where = group.where(total)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
@@ -343,7 +354,7 @@ def _group_lines(
                 yield style.paint(printable(f"{_DEEPER}{place}"), "dim")
     rest = len(group.values) - len(shown)
     if rest or group.others:
-        hosts = {name for one in group.values[len(shown) :] for name in one.hosts}
+        hosts = {name for value in group.values[len(shown) :] for name in value.hosts}
         many = len(hosts) + group.others
         text = f"and {rest + group.others:,} more on {counted(many, 'node')}: --full"
         yield style.paint(f"{_INDENT}{text}", "dim")
@@ -382,21 +393,23 @@ def _unknowns(
     groups: Sequence[FleetGroup], style: Style, *, full: bool
 ) -> Iterator[str]:
     """What could not be judged: of musts each, of the others a number."""
-    musts = [one for one in groups if one.finding.clause_level == "must"]
+    musts = [group for group in groups if group.finding.clause_level == "must"]
     # Where no rule judges a clause yet, no evidence would settle it.
     of_nodes = [
-        one for one in musts if not one.is_of_job and (one.rule or one.finding.missing)
+        must
+        for must in musts
+        if not must.is_of_job and (must.rule or must.finding.missing)
     ]
     shown = of_nodes if full else of_nodes[:_MOST_GROUPS]
     if groups:
         yield "\n"
-    for one in shown:
-        head = f"{style.paint('unknown', 'unknown')} {rule_name(one)}"
-        names = shown_names(one.hosts, full=full) if one.hosts else ""
+    for fleet_group in shown:
+        head = f"{style.paint('unknown', 'unknown')} {rule_name(fleet_group)}"
+        names = shown_names(fleet_group.hosts, full=full) if fleet_group.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
-        message = wrap(printable(one.finding.message), style.width, _INDENT)
+        message = wrap(printable(fleet_group.finding.message), style.width, _INDENT)
         yield f"{head}{where}\n{message}\n"
-    of_job = sum(one.is_of_job for one in musts)
+    of_job = sum(must.is_of_job for must in musts)
     if of_job:
         text = f"{counted(of_job, 'must')} of the job not judged: its files say too "
         yield wrap(f"{text}little; speccheck FILE lists them", style.width, "") + "\n"
@@ -410,10 +423,10 @@ def _totals(verdict: FleetVerdict, style: Style) -> str:
     states = [
         f"{count:,} {words}"
         for state, words in _STATES
-        if (count := sum(one.state == state for one in verdict.unfit))
+        if (count := sum(unfit.state == state for unfit in verdict.unfit))
     ]
     lines = [joined((f"{verdict.fit:,} fit", *states), f" {style.dot} ", style.width)]
-    out = [one.name for one in verdict.unfit if one.state == "no-go"]
+    out = [unfit.name for unfit in verdict.unfit if unfit.state == "no-go"]
     if out:
         names = shown_names(out, full=False, most=style.width - len("drain "))
         lines.append(f"drain {printable(names)}")
@@ -442,7 +455,7 @@ def drain_list(run: FleetRun, verdict: FleetVerdict, form: str) -> Iterator[str]
 
     Without the nodes of `left_out`.
     """
-    names = {one.name for one in run.nodes if one.is_synthetic}
+    names = {node.name for node in run.nodes if node.is_synthetic}
     for node in verdict.of("no-go"):
         if not _may_stand(node.name, form):
             continue
@@ -458,8 +471,8 @@ def left_out(verdict: FleetVerdict, form: str) -> tuple[str, ...]:
     Names come out of files that anybody may have written: `n[1-64]` in a snapshot
     would drain what nobody looked at, and other names would run as commands.
     """
-    names = (one.name for one in verdict.of("no-go"))
-    return tuple(one for one in names if not _may_stand(one, form))
+    names = (unfit.name for unfit in verdict.of("no-go"))
+    return tuple(name for name in names if not _may_stand(name, form))
 
 
 def _may_stand(name: str, form: str) -> bool:
@@ -469,7 +482,7 @@ def _may_stand(name: str, form: str) -> bool:
 
 def reason(node: Unfit) -> str:
     """Why a node is not fit, in one short line."""
-    rules = dict.fromkeys(one.rule or one.message for one in node.reasons)
+    rules = dict.fromkeys(item.rule or item.message for item in node.reasons)
     first = node.reasons[0].message if node.reasons else ""
     text = f"speccheck: {', '.join(rules)}"
     if len(rules) == 1 and first:

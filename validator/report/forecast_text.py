@@ -34,9 +34,9 @@ def bar(forecast: Forecast, width: int) -> Bar | None:
         return None
     is_bound = whole.estimate.kind == "lower_bound"
     parts = [
-        (one.name, size)
-        for one in forecast.addends()
-        if one.estimate and isfinite(size := _size(one, is_bound=is_bound))
+        (addend.name, size)
+        for addend in forecast.addends()
+        if addend.estimate and isfinite(size := _size(addend, is_bound=is_bound))
     ]
     room = 0.0 if forecast.limit is None else _size(forecast.limit, is_bound=False)
     total = max(_size(whole, is_bound=is_bound), sum(size for _, size in parts))
@@ -61,8 +61,10 @@ def _caption(forecast: Forecast, total: float, room: float) -> str:
     if whole is None:
         return ""
     if limit is None or not room:
-        lacking = [one for one in forecast.addends() if one.estimate is None]
-        names = ", ".join(in_words(one.name, one.unit) for one in lacking)
+        lacking = [addend for addend in forecast.addends() if addend.estimate is None]
+        names = ", ".join(
+            in_words(quantity.name, quantity.unit) for quantity in lacking
+        )
         return best(whole) + (f" without {names}" if names else "")
     held = f"{amount(room, limit.unit)} {in_words(limit.name, limit.unit)}"
     mark = f" ({LIMIT})" if total > room else ""
@@ -71,10 +73,12 @@ def _caption(forecast: Forecast, total: float, room: float) -> str:
 
 def _size(quantity: Quantity, *, is_bound: bool) -> float:
     """The value; of what is only bounded, and beside a bounded whole, the lower end."""
-    found = quantity.estimate
-    if found is None:
+    estimate = quantity.estimate
+    if estimate is None:
         return 0.0
-    return found.lower if is_bound or found.kind == "lower_bound" else found.value
+    return (
+        estimate.lower if is_bound or estimate.kind == "lower_bound" else estimate.value
+    )
 
 
 def _cells(
@@ -110,12 +114,12 @@ def forecast_lines(
     forecasts: Sequence[Forecast], style: Style, *, knows_scale: bool, full: bool
 ) -> Iterator[str]:
     """Each subject of which something is known; at the end what would tell more."""
-    dark = [one for one in forecasts if not full and is_dark(one)]
+    dark = [forecast for forecast in forecasts if not full and is_dark(forecast)]
     for forecast in forecasts:
         if forecast not in dark:
             yield from _subject(forecast, style, full=full)
     if dark:
-        names = ", ".join(in_words(one.subject) for one in dark)
+        names = ", ".join(in_words(forecast.subject) for forecast in dark)
         text = f"no forecast of {names} (--full says what is missing)"
         yield "\n" + wrap(text, style.width, "")
     more = wanted(forecasts, knows_scale=knows_scale)
@@ -125,7 +129,10 @@ def forecast_lines(
 
 def is_dark(forecast: Forecast) -> bool:
     """Whether nothing is known of a subject but what it has none of."""
-    return all(one.estimate is None or is_none(one) for one in forecast.quantities)
+    return all(
+        quantity.estimate is None or is_none(quantity)
+        for quantity in forecast.quantities
+    )
 
 
 def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
@@ -135,20 +142,26 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
     if drawn:
         yield f"  [{painted(drawn.cells, style)}]"
     signs = drawn.signs if drawn else {}
-    known = [one for one in forecast.quantities if one.estimate is not None]
-    none = [one for one in known if is_none(one) and one.name not in signs]
-    words = [one for one in known if one not in none]
+    known = [
+        quantity for quantity in forecast.quantities if quantity.estimate is not None
+    ]
+    none = [
+        quantity
+        for quantity in known
+        if is_none(quantity) and quantity.name not in signs
+    ]
+    words = [quantity for quantity in known if quantity not in none]
     yield from _table(words, signs, style, full=full)
     if none:
-        names = ", ".join(in_words(one.name, one.unit) for one in none)
+        names = ", ".join(in_words(quantity.name, quantity.unit) for quantity in none)
         yield wrap(f"none: {names}", style.width, "    ")
     yield from _lacks(forecast, style, full=full)
 
 
 def is_none(quantity: Quantity) -> bool:
     """Whether it is known that there is none of it."""
-    found = quantity.estimate
-    return found is not None and found.kind == "exact" and not any(found[:3])
+    estimate = quantity.estimate
+    return estimate is not None and estimate.kind == "exact" and not any(estimate[:3])
 
 
 def _table(
@@ -161,22 +174,22 @@ def _table(
     """A row each: sign in the bar, name, value, bounds, how sure."""
     rows = [
         (
-            in_words(one.name, one.unit),
-            best(one),
-            bounds(one),
-            in_words(one.estimate.kind if one.estimate else ""),
+            in_words(quantity.name, quantity.unit),
+            best(quantity),
+            bounds(quantity),
+            in_words(quantity.estimate.kind if quantity.estimate else ""),
         )
-        for one in quantities
+        for quantity in quantities
     ]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
     gap = "  " if sum(widths) + 10 <= style.width else " "
-    for one, row in zip(quantities, rows, strict=True):
+    for quantity, row in zip(quantities, rows, strict=True):
         *cells, kind = map(str.ljust, row, widths)
-        sign = painted(signs.get(one.name, " "), style)
+        sign = painted(signs.get(quantity.name, " "), style)
         words = style.paint(kind.rstrip(), "dim")
         yield gap.join([f"  {sign} {cells[0]}", *cells[1:], words]).rstrip()
         if full:
-            yield from _notes(one, style)
+            yield from _notes(quantity, style)
 
 
 def painted(signs: str, style: Style) -> str:
@@ -197,11 +210,11 @@ def painted(signs: str, style: Style) -> str:
 
 
 def _notes(quantity: Quantity, style: Style) -> Iterator[str]:
-    found = quantity.estimate
-    if found is None:
+    estimate = quantity.estimate
+    if estimate is None:
         return
-    valid = f"valid for {found.valid}" if found.valid else ""
-    for text in (quantity.note, valid, f"source: {found.source}"):
+    valid = f"valid for {estimate.valid}" if estimate.valid else ""
+    for text in (quantity.note, valid, f"source: {estimate.source}"):
         if text:
             yield wrap(printable(text), style.width, " " * 8)
 
@@ -209,13 +222,13 @@ def _notes(quantity: Quantity, style: Style) -> Iterator[str]:
 def _lacks(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
     """What is not known: by name where leaves are missing, else with the reason."""
     groups: dict[str, list[str]] = {}
-    for one in forecast.quantities:
-        if one.estimate is None:
-            reason = one.note
-            if one.missing:
-                note = f" ({one.note})" if one.note else ""
-                reason = f"{_NEEDS}{', '.join(one.missing)}{note}" if full else ""
-            groups.setdefault(reason, []).append(in_words(one.name, one.unit))
+    for quantity in forecast.quantities:
+        if quantity.estimate is None:
+            reason = quantity.note
+            if quantity.missing:
+                note = f" ({quantity.note})" if quantity.note else ""
+                reason = f"{_NEEDS}{', '.join(quantity.missing)}{note}" if full else ""
+            groups.setdefault(reason, []).append(in_words(quantity.name, quantity.unit))
     for reason, names in groups.items():
         text = f"not known: {', '.join(names)}"
         text += f"; {reason}" if reason else ""
@@ -227,14 +240,14 @@ def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
     ways: dict[str, None] = {}
     leaves: dict[str, None] = {}
     for forecast in forecasts:
-        for one in (*forecast.quantities, forecast.limit):
-            for name in one.missing if one is not None else ():
+        for quantity in (*forecast.quantities, forecast.limit):
+            for name in quantity.missing if quantity is not None else ():
                 way = ways_to_know((name,), "", knows_scale=knows_scale)
                 if way.startswith("add ") or name.startswith(_TOLD_BY_FILES):
                     ways[way] = None
                 else:
                     leaves[name] = None
-    words = [one for one in ways if not any(_is_part(one, other) for other in ways)]
+    words = [way for way in ways if not any(_is_part(way, other) for other in ways)]
     if leaves:
         words.append(f"state {', '.join(leaves)} in config.yaml")
     return "; ".join(words)

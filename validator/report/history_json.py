@@ -72,21 +72,21 @@ class HistoryDocument(Record):
     numbers: tuple[NumberTrend, ...]
 
 
-def history_json(told: Told) -> str:
+def history_json(result: Told) -> str:
     """Return the whole document; times are seconds since 1970."""
     document = HistoryDocument(
         schema_name="speccheck-history/1",
         tool=TOOL,
-        file=told.file,
-        node=told.node or None,
-        leaf=told.leaf or None,
+        file=result.file,
+        node=result.node or None,
+        leaf=result.leaf or None,
         runs=tuple(
             alike(HistoryRunRow, run, is_synthetic=bool(run.is_synthetic))
-            for run in told.runs
+            for run in result.runs
         ),
-        verdicts=told.days,
-        not_fit=tuple(HistoryUnfit(*node) for node in told.unfit),
-        flips=told.flips,
+        verdicts=result.days,
+        not_fit=tuple(HistoryUnfit(*node) for node in result.unfit),
+        flips=result.flips,
         changes=tuple(
             alike(
                 HistoryChange,
@@ -95,10 +95,10 @@ def history_json(told: Told) -> str:
                 before=_value(change.before),
                 now=_value(change.now),
             )
-            for change in told.changes
+            for change in result.changes
         ),
-        growth=told.growth,
-        numbers=told.numbers,
+        growth=result.growth,
+        numbers=result.numbers,
     )
     return document_text(document)
 

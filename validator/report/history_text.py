@@ -34,10 +34,10 @@ class _Table(Record):
     more: int = 0
 
 
-def history_text(told: Told, style: Style, *, full: bool = False) -> str:
+def history_text(result: Told, style: Style, *, full: bool = False) -> str:
     """The whole report."""
-    lines = [*_head(told, style)]
-    for table in _tables(told, style, full=full):
+    lines = [*_head(result, style)]
+    for table in _tables(result, style, full=full):
         if table.rows:
             lines += ["", style.paint(table.title, "bold")]
             lines += (f"  {row}" for row in table.rows)
@@ -46,13 +46,13 @@ def history_text(told: Told, style: Style, *, full: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(told: Told, style: Style) -> Iterator[str]:
-    runs = told.runs
-    what = printable(told.file)
-    if told.node:
-        what += f" {style.dot} {printable(told.node)}"
-    if told.leaf:
-        what += f" {style.dot} {printable(told.leaf)}"
+def _head(result: Told, style: Style) -> Iterator[str]:
+    runs = result.runs
+    what = printable(result.file)
+    if result.node:
+        what += f" {style.dot} {printable(result.node)}"
+    if result.leaf:
+        what += f" {style.dot} {printable(result.leaf)}"
     if not runs:
         yield f"{what} {style.dot} no run of that time"
         return
@@ -63,24 +63,26 @@ def _head(told: Told, style: Style) -> Iterator[str]:
         yield style.paint(text, "warning")
 
 
-def _tables(told: Told, style: Style, *, full: bool) -> Iterator[_Table]:
-    if told.days:
-        yield _node_days(told.days, style)
-    elif not told.leaf:
-        yield _cut("runs", [_run(one) for one in reversed(told.runs)], full=full)
-        fit = [float(one.fit) for one in told.runs]
+def _tables(result: Told, style: Style, *, full: bool) -> Iterator[_Table]:
+    if result.days:
+        yield _node_days(result.days, style)
+    elif not result.leaf:
+        yield _cut("runs", [_run(run) for run in reversed(result.runs)], full=full)
+        fit = [float(run.fit) for run in result.runs]
         if len(fit) > 1:
             yield _Table("fit nodes", (f"{spark(fit, style)}  {_ends(fit)}",))
-        unfit = [f"{printable(n)}  {s}  {_short(why)}" for n, s, why in told.unfit]
+        unfit = [f"{printable(n)}  {s}  {_short(why)}" for n, s, why in result.unfit]
         yield _cut("not fit now", unfit, full=full)
-        yield _cut("what flipped", _flips(told.flips), full=full)
-    of_one = bool(told.node)
-    changes = [_change(one, of_one=of_one) for one in reversed(told.changes)]
+        yield _cut("what flipped", _flips(result.flips), full=full)
+    of_one = bool(result.node)
+    changes = [_change(change, of_one=of_one) for change in reversed(result.changes)]
     yield _cut("what changed", changes, full=full)
-    grown = [_grown(one, style, of_one=of_one) for one in told.growth]
+    grown = [
+        _grown(counter_growth, style, of_one=of_one) for counter_growth in result.growth
+    ]
     yield _cut("counters that grew", grown, full=full)
-    title = "numbers" if told.node else "numbers, medians of the fleet"
-    yield _cut(title, [_number(one, style) for one in told.numbers], full=full)
+    title = "numbers" if result.node else "numbers, medians of the fleet"
+    yield _cut(title, [_number(number, style) for number in result.numbers], full=full)
 
 
 def _cut(title: str, rows: Sequence[str], *, full: bool) -> _Table:
@@ -97,26 +99,26 @@ def _run(run: RunRow) -> str:
 
 def _node_days(days: Sequence[NodeDay], style: Style) -> _Table:
     signs = "".join(
-        _SIGNS.get(one.state, _OTHER_SIGN)[0 if style.unicode else 1]
-        for one in days[-_MOST_POINTS:]
+        _SIGNS.get(day.state, _OTHER_SIGN)[0 if style.unicode else 1]
+        for day in days[-_MOST_POINTS:]
     )
     rows = [f"{signs}  now {days[-1].state}"]
     before = ""
-    for one in days:
-        if one.state != before:
-            why = f"  {_short(one.reason, _MOST_REASON)}" if one.reason else ""
-            rows.append(f"{_day(one.taken)}  {one.state}{why}")
-        before = one.state
+    for day in days:
+        if day.state != before:
+            why = f"  {_short(day.reason, _MOST_REASON)}" if day.reason else ""
+            rows.append(f"{_day(day.taken)}  {day.state}{why}")
+        before = day.state
     return _Table("verdicts", tuple(rows))
 
 
 def _flips(flips: Sequence[Flip]) -> list[str]:
     """Those that flipped most often first, with the last time."""
     by_node: dict[str, list[Flip]] = {}
-    for one in flips:
-        by_node.setdefault(one.node, []).append(one)
+    for flip in flips:
+        by_node.setdefault(flip.node, []).append(flip)
     rows = sorted(by_node.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    return [_flip(name, len(found), found[-1]) for name, found in rows]
+    return [_flip(name, len(flips), flips[-1]) for name, flips in rows]
 
 
 def _flip(name: str, times: int, last: Flip) -> str:
@@ -124,12 +126,22 @@ def _flip(name: str, times: int, last: Flip) -> str:
     return f"{printable(name)}  {when}  {last.before} -> {last.now}"
 
 
-def _change(one: ValueChange, *, of_one: bool) -> str:
-    before = "" if one.before is None and one.nodes else f"{_value(one.before)} "
-    text = f"{_day(one.taken)}  {printable(one.leaf)}  {before}-> {_value(one.now)}"
+def _change(value_change: ValueChange, *, of_one: bool) -> str:
+    before = (
+        ""
+        if value_change.before is None and value_change.nodes
+        else f"{_value(value_change.before)} "
+    )
+    text = (
+        f"{_day(value_change.taken)}  {printable(value_change.leaf)}  "
+        f"{before}-> {_value(value_change.now)}"
+    )
     if of_one:
         return text
-    return f"{text}  on {_short(one.nodes) if one.nodes else 'most nodes'}"
+    return (
+        f"{text}  on "
+        f"{_short(value_change.nodes) if value_change.nodes else 'most nodes'}"
+    )
 
 
 def _value(text: str | None) -> str:
@@ -145,21 +157,30 @@ def _short(text: str, most: int = _MOST_VALUE) -> str:
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
 
-def _grown(one: CounterGrowth, style: Style, *, of_one: bool) -> str:
-    node = "" if of_one else f"{printable(one.node)}  "
-    rate = f"  {one.per_hour * 24:,.3g} a day" if one.per_hour else ""
-    anew = "  began anew" if one.began_anew else ""
-    bars = spark([value for _, value in one.points], style)
-    return f"{node}{printable(one.leaf)}  {bars}  +{one.by:,.6g}{rate}{anew}"
+def _grown(counter_growth: CounterGrowth, style: Style, *, of_one: bool) -> str:
+    node = "" if of_one else f"{printable(counter_growth.node)}  "
+    rate = (
+        f"  {counter_growth.per_hour * 24:,.3g} a day"
+        if counter_growth.per_hour
+        else ""
+    )
+    anew = "  began anew" if counter_growth.began_anew else ""
+    bars = spark([value for _, value in counter_growth.points], style)
+    return (
+        f"{node}{printable(counter_growth.leaf)}  {bars}  "
+        f"+{counter_growth.by:,.6g}{rate}{anew}"
+    )
 
 
-def _number(one: NumberTrend, style: Style) -> str:
-    values = [point.value for point in one.points]
-    last = one.points[-1]
-    ends = _ends(values, one.leaf)
-    text = f"{printable(one.leaf)}  {spark(values, style)}  {ends}"
-    if one.node:
-        worst, usual = (_shown(one.leaf, o) for o in (last.worst, last.usual))
+def _number(number_trend: NumberTrend, style: Style) -> str:
+    values = [point.value for point in number_trend.points]
+    last = number_trend.points[-1]
+    ends = _ends(values, number_trend.leaf)
+    text = f"{printable(number_trend.leaf)}  {spark(values, style)}  {ends}"
+    if number_trend.node:
+        worst, usual = (
+            _shown(number_trend.leaf, value) for value in (last.worst, last.usual)
+        )
         return f"{text}; worst part {worst}; fleet {usual}"
     return text
 
@@ -188,7 +209,7 @@ def spark(values: Iterable[float], style: Style) -> str:
     if height <= 0:
         return bars[0] * len(shown)
     share = (len(bars) - 1) / height
-    return "".join(bars[round((one - low) * share)] for one in shown)
+    return "".join(bars[round((value - low) * share)] for value in shown)
 
 
 def _day(seconds: float) -> str:

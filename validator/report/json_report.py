@@ -240,9 +240,9 @@ def is_told(finding: Finding) -> bool:
     return finding.outcome in _ALWAYS or finding.is_loosened
 
 
-def verdict_data(told: ReportContext) -> dict[str, object]:
+def verdict_data(report_context: ReportContext) -> dict[str, object]:
     """Return what a run comes to, and by what it was judged, by name of the field."""
-    run, ending = told.run, told.ending
+    run, ending = report_context.run, report_context.ending
     second = run.second
     return {
         "tool": TOOL,
@@ -262,19 +262,19 @@ def verdict_data(told: ReportContext) -> dict[str, object]:
         "verdict": ending.verdict,
         "reason": ending.reason,
         "exit_code": ending.code,
-        "summary": _totals(told.summary),
+        "summary": _totals(report_context.summary),
         "errors": (),
     }
 
 
-def report(told: ReportContext, _: Style) -> Iterator[str]:
+def report(report_context: ReportContext, _: Style) -> Iterator[str]:
     """The whole report, piece by piece; `full` adds what holds and does not apply.
 
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, full = told.run, told.full
-    head = {"schema": SCHEMA, **verdict_data(told)}
+    run, full = report_context.run, report_context.full
+    head = {"schema": SCHEMA, **verdict_data(report_context)}
     yield "{\n" + "".join(
         f"  {encode(key)}: {encode(value)},\n" for key, value in head.items()
     )

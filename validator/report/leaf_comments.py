@@ -35,4 +35,4 @@ def _above(lines: list[str], leaf: int, *, may_follow_space: bool) -> str:
         first -= 1
     if not lines[first - 1].strip() and not may_follow_space:
         return ""
-    return " ".join(one.strip().lstrip("# ") for one in lines[first:leaf])
+    return " ".join(line.strip().lstrip("# ") for line in lines[first:leaf])

@@ -37,18 +37,18 @@ def measured_lines(
 ) -> Iterator[str]:
     """The lines of all curves; sets of nodes that took turns are told together."""
     groups: dict[tuple[object, ...], list[MeasuredCurve]] = {}
-    for number, one in enumerate(curves):
-        same = (one.collective, one.ranks, one.nodes, one.gpu, one.tool)
-        groups.setdefault((number,) if full else same, []).append(one)
+    for number, curve in enumerate(curves):
+        same = (curve.collective, curve.ranks, curve.nodes, curve.gpu, curve.tool)
+        groups.setdefault((number,) if full else same, []).append(curve)
     words = 0
     for alike in groups.values():
         if len(alike) > _MOST_ALIKE:
             words += len(alike)
             yield from _sets_lines(alike, style)
             continue
-        for one in alike if full else alike[: max(0, _MOST_CURVES - words)]:
+        for measured_curve in alike if full else alike[: max(0, _MOST_CURVES - words)]:
             words += 1
-            yield from _curve_lines(one, style)
+            yield from _curve_lines(measured_curve, style)
     if words < len(curves):
         more = counted(len(curves) - words, "more measured curve")
         yield f"  {more} (--full lists them)"
@@ -59,13 +59,24 @@ def path_lines(
 ) -> Iterator[str]:
     """Communicators of the log of NCCL, and which way their bytes took."""
     shown = paths if full else paths[:_MOST_CURVES]
-    for one in shown:
-        number = counted(one.communicators, "communicator")
-        facts = [style.paint(number, "bold"), *_size(one.ranks, one.nodes)]
-        facts += [f"NCCL {printable(one.nccl_version)}"] if one.nccl_version else []
-        facts += [f"network {printable(one.network)}"] if one.network else []
+    for measured_path in shown:
+        number = counted(measured_path.communicators, "communicator")
+        facts = [
+            style.paint(number, "bold"),
+            *_size(measured_path.ranks, measured_path.nodes),
+        ]
+        facts += (
+            [f"NCCL {printable(measured_path.nccl_version)}"]
+            if measured_path.nccl_version
+            else []
+        )
+        facts += (
+            [f"network {printable(measured_path.network)}"]
+            if measured_path.network
+            else []
+        )
         yield facts_on_lines(facts, style, "  ")
-        for text in one.words:
+        for text in measured_path.words:
             yield wrap(printable(text), style.width, _INDENT)
     if len(shown) < len(paths):
         more = counted(len(paths) - len(shown), "more kind")
@@ -77,18 +88,23 @@ def rate_lines(
 ) -> Iterator[str]:
     """A line for each kind of copy, product or transfer."""
     shown = rates if full else rates[:_MOST_RATES]
-    for one in shown:
-        unit, divisor = _UNITS[one.unit]
+    for measured_rates in shown:
+        unit, divisor = _UNITS[measured_rates.unit]
         least, middle, most = (
-            f"{rate / divisor:.4g}" for rate in (one.least, one.median, one.most)
+            f"{rate / divisor:.4g}"
+            for rate in (
+                measured_rates.least,
+                measured_rates.median,
+                measured_rates.most,
+            )
         )
-        title = style.paint(printable(one.title), "bold")
-        if one.parts == 1:
-            yield f"  {title}: {least} {unit} ({printable(one.slowest)})"
+        title = style.paint(printable(measured_rates.title), "bold")
+        if measured_rates.parts == 1:
+            yield f"  {title}: {least} {unit} ({printable(measured_rates.slowest)})"
             continue
         text = (
             f"{title}: {least} to {most} {unit}, median {middle}; "
-            f"least {printable(one.slowest)} of {one.parts}"
+            f"least {printable(measured_rates.slowest)} of {measured_rates.parts}"
         )
         yield wrap(text, style.width, "  ")
     if len(shown) < len(rates):
@@ -101,56 +117,61 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
     head = style.paint(sets[0].collective or "collective", "bold")
     number = f"{len(sets):,} sets of hosts"
     yield facts_on_lines((head, *conditions(sets[0]), number), style, "  ")
-    peaks = [one.curve.peak for one in sets]
-    rates = sorted(one.bus_bytes_per_second for one in peaks if one is not None)
+    peaks = [set_.curve.peak for set_ in sets]
+    rates = sorted(peak.bus_bytes_per_second for peak in peaks if peak is not None)
     if rates:
         span = f"{_rate(rates[0])} to {_rate(rates[-1])}"
         yield f"{_INDENT}peaks of {span}, median {_rate(median(rates))}"
     texts = dict.fromkeys(
-        text for one in sets for text in (one.held_to.basis, one.path) if text
+        text for set_ in sets for text in (set_.held_to.basis, set_.path) if text
     )
     for text in [*texts][:_MOST_ALIKE]:
         yield wrap(text, style.width, _INDENT)
     yield f"{_INDENT}speccheck bench judge compares them with each other"
 
 
-def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
-    head = style.paint(one.collective or "collective", "bold")
-    yield facts_on_lines((head, *conditions(one)), style, "  ")
-    yield from curve_lines(one, style, draws=style.unicode)
+def _curve_lines(measured_curve: MeasuredCurve, style: Style) -> Iterator[str]:
+    head = style.paint(measured_curve.collective or "collective", "bold")
+    yield facts_on_lines((head, *conditions(measured_curve)), style, "  ")
+    yield from curve_lines(measured_curve, style, draws=style.unicode)
 
 
-def curve_lines(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
+def curve_lines(
+    measured_curve: MeasuredCurve, style: Style, *, draws: bool
+) -> Iterator[str]:
     """What a curve comes to, and what it is held to; draws: with a line of bars."""
-    points = one.curve.points
+    points = measured_curve.curve.points
     if not points:
         yield f"{_INDENT}no size was measured"
         return
     *_, last = points
-    for placed in one.placed:
+    for placed in measured_curve.placed:
         yield facts_on_lines(_numbers(placed, style), style, _INDENT)
-    yield from _held_to(one, style)
+    yield from _held_to(measured_curve, style)
     if draws and len(points) > 2:  # noqa: PLR2004 - else no curve
-        yield _INDENT + _bars(one)
-    for knee in one.curve.knees:
+        yield _INDENT + _bars(measured_curve)
+    for knee in measured_curve.curve.knees:
         yield (
             f"{_INDENT}falls from {_rate(knee.before)} to {_rate(knee.after)} at "
             f"{shown_bytes(knee.size_bytes)}"
         )
-    if one.unfinished:
-        text = f"not complete after {shown_bytes(last.size_bytes)}: {one.unfinished}"
+    if measured_curve.unfinished:
+        text = (
+            f"not complete after {shown_bytes(last.size_bytes)}: "
+            f"{measured_curve.unfinished}"
+        )
         yield wrap(text, style.width, _INDENT)
 
 
-def conditions(one: MeasuredCurve) -> Iterator[str]:
+def conditions(measured_curve: MeasuredCurve) -> Iterator[str]:
     """Under which a curve was measured."""
-    yield from _size(one.ranks, one.nodes)
-    if one.gpu:
-        yield printable(one.gpu)
-    if one.runs > 1:
-        yield counted(one.runs, "run")
-    if one.tool:
-        yield printable(one.tool)
+    yield from _size(measured_curve.ranks, measured_curve.nodes)
+    if measured_curve.gpu:
+        yield printable(measured_curve.gpu)
+    if measured_curve.runs > 1:
+        yield counted(measured_curve.runs, "run")
+    if measured_curve.tool:
+        yield printable(measured_curve.tool)
 
 
 def _size(ranks: int | None, nodes: int | None) -> Iterator[str]:
@@ -162,27 +183,31 @@ def _size(ranks: int | None, nodes: int | None) -> Iterator[str]:
         yield f"{counted(ranks, 'rank')} on {counted(nodes, 'node')}"
 
 
-def _numbers(one: PlacedCurve, style: Style) -> Iterator[str]:
-    peak = one.curve.peak
+def _numbers(placed_curve: PlacedCurve, style: Style) -> Iterator[str]:
+    peak = placed_curve.curve.peak
     if peak is None:
         return
-    where = f"{one.placement.replace('_', ' ')} " if one.placement else ""
+    where = (
+        f"{placed_curve.placement.replace('_', ' ')} " if placed_curve.placement else ""
+    )
     rate, size = _rate(peak.bus_bytes_per_second), shown_bytes(peak.size_bytes)
     yield f"{where}peak {rate} at {size}"
-    half = one.curve.half_peak_bytes
+    half = placed_curve.curve.half_peak_bytes
     if half is not None:
         yield f"half of it from {shown_bytes(half)} on"
-    small = one.curve.small_message_seconds
+    small = placed_curve.curve.small_message_seconds
     if small is not None:
         unit = "\u00b5s" if style.unicode else "us"
         yield f"{small * 1e6:.3g} {unit} for small messages"
 
 
-def _held_to(one: MeasuredCurve, style: Style) -> Iterator[str]:
+def _held_to(measured_curve: MeasuredCurve, style: Style) -> Iterator[str]:
     """What is expected at the size of the peak, and on what that rests."""
-    peak = one.curve.peak
+    peak = measured_curve.curve.peak
     size = peak.size_bytes if peak else None
-    bound = next((b for b in one.held_to.bounds if b.size_bytes == size), None)
+    bound = next(
+        (b for b in measured_curve.held_to.bounds if b.size_bytes == size), None
+    )
     if peak is not None and bound is not None:
         words: list[str] = []
         if bound.ceiling:
@@ -193,17 +218,17 @@ def _held_to(one: MeasuredCurve, style: Style) -> Iterator[str]:
             words.append(f"failure below {_rate(bound.fail_below)}")
         if words:
             yield facts_on_lines(words, style, _INDENT)
-    for text in (one.held_to.basis, one.path):
+    for text in (measured_curve.held_to.basis, measured_curve.path):
         if text:
             yield wrap(text, style.width, _INDENT)
 
 
-def _bars(one: MeasuredCurve) -> str:
+def _bars(measured_curve: MeasuredCurve) -> str:
     """A bar for each size, as high as its share of the peak."""
-    rates = [point.bus_bytes_per_second for point in one.curve.points]
+    rates = [point.bus_bytes_per_second for point in measured_curve.curve.points]
     top = max(rates) or 1.0
     bars = "".join(_BARS[round(rate / top * (len(_BARS) - 1))] for rate in rates)
-    first, last = one.curve.points[0], one.curve.points[-1]
+    first, last = measured_curve.curve.points[0], measured_curve.curve.points[-1]
     return f"{shown_bytes(first.size_bytes)} {bars} {shown_bytes(last.size_bytes)}"
 
 

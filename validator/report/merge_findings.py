@@ -45,7 +45,7 @@ def waived_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
 def _joined(plans: Iterable[JudgedPlan], *, waived: bool) -> list[Shown]:
     joined: dict[tuple[object, ...], Shown] = {}
     for plan in plans:
-        snapshots = tuple(one.path for one in plan.files if one.format == "snapshot")
+        snapshots = tuple(file.path for file in plan.files if file.format == "snapshot")
         for located in plan.findings:
             finding = located.finding
             if finding.outcome not in {"fail", "error"}:
@@ -106,19 +106,19 @@ def waived_lines(
     plans: Iterable[JudgedPlan], style: Style, *, full: bool
 ) -> Iterator[str]:
     """A folded line for each waived failure; beyond a screen, how many by what."""
-    found = sorted_waived(plans)
-    shown = found if full else found[:_MOST_LINES]
-    for one in shown:
-        finding = one.finding
-        head = f"waived {finding.level} {finding.clause} {finding.rule}  {place(one)}"
+    showns = sorted_waived(plans)
+    shown = showns if full else showns[:_MOST_LINES]
+    for item in shown:
+        finding = item.finding
+        head = f"waived {finding.level} {finding.clause} {finding.rule}  {place(item)}"
         words = waiver_words(finding.waiver) if finding.waiver else ""
         line = f"{head}  {words}"
         if len(line) > style.width:
             line = f"{head}\n{wrap(words, style.width, ' ' * 4)}"
         yield style.paint("waived", "dim") + line.removeprefix("waived")
-    rest = found[len(shown) :]
+    rest = showns[len(shown) :]
     if rest:
-        kinds = [one.finding.waiver.kind for one in rest if one.finding.waiver]
+        kinds = [shown.finding.waiver.kind for shown in rest if shown.finding.waiver]
         by = [
             f"{kinds.count(kind):,} {words}"
             for kind, words in WAIVED_BY.items()
@@ -129,24 +129,27 @@ def waived_lines(
 
 def sorted_waived(plans: Iterable[JudgedPlan]) -> list[Shown]:
     """The waived failures as they are shown, those that weigh most first."""
-    return sorted(waived_findings(plans), key=lambda one: _ORDER[one.finding.level])
+    return sorted(
+        waived_findings(plans),
+        key=lambda waived_finding: _ORDER[waived_finding.finding.level],
+    )
 
 
-def place(one: Shown) -> str:
+def place(shown: Shown) -> str:
     """Where a failure stands, in few words: file and line, or the part of a machine."""
-    if one.subjects:
-        return folded_subjects(one.subjects)
-    framed = [f"{at.file}:{at.line}" for at in one.locations if at.line]
+    if shown.subjects:
+        return folded_subjects(shown.subjects)
+    framed = [f"{at.file}:{at.line}" for at in shown.locations if at.line]
     if not framed:
-        return one.plan_name
-    more = f" and {len(framed) - 1:,} more places" if one.plans > 1 else ""
+        return shown.plan_name
+    more = f" and {len(framed) - 1:,} more places" if shown.plans > 1 else ""
     return framed[0] + more
 
 
 def waiver_words(waiver: Waiver) -> str:
     """`the reason (until 2027-01-31, owner, ticket)`; else what it is waived by."""
     facts = [f"until {waiver.until}"] if waiver.until else []
-    facts += [one for one in (waiver.owner, waiver.ticket) if one]
+    facts += [text for text in (waiver.owner, waiver.ticket) if text]
     words = waiver.reason or WAIVED_BY[waiver.kind]
     if facts:
         words += f" ({', '.join(facts)})"

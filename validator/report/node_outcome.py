@@ -42,7 +42,7 @@ class NodeVerdict:
 
     def __call__(self, findings: Sequence[Finding]) -> str:
         """The word of the verdict: go, no-go, inconclusive or bug."""
-        located = tuple(LocatedFinding(one, ()) for one in findings)
+        located = tuple(LocatedFinding(finding, ()) for finding in findings)
         plan = JudgedPlan((_FILE,), (), _nothing(), None, located)
         run = Run(load_edition(), self._use, (_FILE,), (plan,))
         return _WORDS[exit_of(run, summarize([plan]), self._fail_on).code]
@@ -135,12 +135,12 @@ def _failed(plans: Iterable[JudgedPlan]) -> Iterator[ResultFinding]:
 
 def _missing(plans: Iterable[JudgedPlan]) -> list[str]:
     """What musts lack that could not be judged; the most wanted first."""
-    found: dict[str, int] = {}
-    for one in _findings(plans):
-        if one.outcome == "unknown" and one.clause_level == "must":
-            for leaf in one.missing:
-                found[leaf] = found.get(leaf, 0) + 1
-    return sorted(found, key=lambda leaf: -found[leaf])
+    result: dict[str, int] = {}
+    for finding in _findings(plans):
+        if finding.outcome == "unknown" and finding.clause_level == "must":
+            for leaf in finding.missing:
+                result[leaf] = result.get(leaf, 0) + 1
+    return sorted(result, key=lambda leaf: -result[leaf])
 
 
 def _findings(plans: Iterable[JudgedPlan]) -> Iterator[Finding]:
@@ -184,11 +184,15 @@ def _worst(result: NodeResult) -> Iterable[tuple[str, str]]:
     """Rules that failed, of the highest level that any did."""
     ordered = in_order(result.findings)
     level = ordered[0].level if ordered else ""
-    return ((one.rule, one.subject) for one in ordered if one.level == level)
+    return (
+        (result_finding.rule, result_finding.subject)
+        for result_finding in ordered
+        if result_finding.level == level
+    )
 
 
-def _name(found: tuple[str, str]) -> str:
-    rule, subject = found
+def _name(texts: tuple[str, str]) -> str:
+    rule, subject = texts
     return f"{rule} ({subject})" if subject and subject != "node" else rule
 
 
@@ -196,10 +200,16 @@ def higher_tiers(
     tier: int, plans: Sequence[JudgedPlan], edition: Edition
 ) -> tuple[str, ...]:
     """The line, where a higher tier would judge anything that was not judged."""
-    judged = {one.finding.clause for plan in plans for one in plan.findings}
+    judged = {finding.finding.clause for plan in plans for finding in plan.findings}
     parts: list[str] = []
-    for higher in sorted({one.tier for one in MEASUREMENTS if one.tier > tier}):
-        kinds = {one.kind for one in MEASUREMENTS if one.tier == higher}
+    for higher in sorted(
+        {measurement.tier for measurement in MEASUREMENTS if measurement.tier > tier}
+    ):
+        kinds = {
+            measurement.kind
+            for measurement in MEASUREMENTS
+            if measurement.tier == higher
+        }
         clauses = [*_clauses(edition, kinds, judged)]
         judged.update(clauses)
         if clauses:

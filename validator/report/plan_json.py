@@ -258,13 +258,13 @@ def _finite(number: float) -> float | None:
 
 def _what_if(plan: ViewedPlan) -> WhatIfPlan | None:
     """Values, findings, forecasts and verdicts that differ; null without a change."""
-    found = plan.what_if
-    if found is None:
+    what_if = plan.what_if
+    if what_if is None:
         return None
     return alike(
         WhatIfPlan,
-        found,
-        changes=[change.text for change in found.changes],
+        what_if,
+        changes=[change.text for change in what_if.changes],
         values=[
             ValueChange(_value(leaf.before), _value(leaf.after))
             for leaf in plan.changed
@@ -273,11 +273,11 @@ def _what_if(plan: ViewedPlan) -> WhatIfPlan | None:
             FindingDifference(
                 change.kind, _finding(change.before), _finding(change.after)
             )
-            for change in found.findings
+            for change in what_if.findings
         ],
-        forecasts=[_forecast(forecast) for forecast in found.forecasts],
-        before=_ending(found.before),
-        after=_ending(found.after),
+        forecasts=[_forecast(forecast) for forecast in what_if.forecasts],
+        before=_ending(what_if.before),
+        after=_ending(what_if.after),
     )
 
 

@@ -35,28 +35,30 @@ _VERDICTS = {0: "go", 1: "no-go", 3: "inconclusive"}
 
 def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
     """What is set, what follows from it, what is judged otherwise, and the verdicts."""
-    found = plan.what_if
-    if found is None:
+    what_if = plan.what_if
+    if what_if is None:
         return
-    asked = ", ".join(one.text for one in found.changes)
-    yield f"\n{style.paint('what if', 'bold')} {printable(asked)}"
+    text = ", ".join(change.text for change in what_if.changes)
+    yield f"\n{style.paint('what if', 'bold')} {printable(text)}"
     if not plan.changed:
         yield "  no value of the plan changes"
     for change in plan.changed:
         yield from _value(change, style)
-    for remark in found.remarks:
+    for remark in what_if.remarks:
         yield wrap(printable(remark), style.width, "  ")
-    yield from _predicted(plan.shown.forecasts, found.forecasts, style)
+    yield from _predicted(plan.shown.forecasts, what_if.forecasts, style)
     yield ""
-    minor = [] if full else [one for one in found.findings if _is_minor(one)]
-    for finding in found.findings:
+    minor = (
+        [] if full else [finding for finding in what_if.findings if _is_minor(finding)]
+    )
+    for finding in what_if.findings:
         if finding not in minor:
             yield from _finding(finding, style)
     yield from _minor(minor, style)
-    if not found.findings:
+    if not what_if.findings:
         yield "no finding changes"
-    yield f"  before  {_verdict(found.before, style)}"
-    yield f"  after   {_verdict(found.after, style)}"
+    yield f"  before  {_verdict(what_if.before, style)}"
+    yield f"  after   {_verdict(what_if.after, style)}"
 
 
 def _value(change: ShownChange, style: Style) -> Iterator[str]:
@@ -95,8 +97,8 @@ def _minor(changes: Sequence[FindingChange], style: Style) -> Iterator[str]:
 
 
 def _finding(change: FindingChange, style: Style) -> Iterator[str]:
-    one = change.main
-    name = f"{one.clause} {one.rule or one.title}"
+    finding = change.main
+    name = f"{finding.clause} {finding.rule or finding.title}"
     if change.kind == "outcome":
         old, new = (_outcome(side) for side in (change.before, change.after))
         word, colour = _WORDS[new]
@@ -110,11 +112,11 @@ def _finding(change: FindingChange, style: Style) -> Iterator[str]:
         yield f"{head}: {word} now" + _because(change.after, style)
         return
     label = {"appears": "appears", "level": "level", "stays": "still"}[change.kind]
-    level = style.paint(one.level, one.level)
+    level = style.paint(finding.level, finding.level)
     if change.kind == "level" and change.before is not None:
         level = f"{change.before.level} -> {level}"
     yield f"  {style.paint(label, 'bold')} {level} {name}"
-    yield wrap(printable(hidden(one.message)), style.width, " " * 6)
+    yield wrap(printable(hidden(finding.message)), style.width, " " * 6)
 
 
 def _outcome(finding: Finding | None) -> str:
@@ -145,9 +147,9 @@ def _predicted(
     """The predictions that differ; of bounds the value is shown."""
     old = _by_name(before)
     rows = [
-        (name, old.get(name), one)
-        for name, one in _by_name(after).items()
-        if _shown(old.get(name)) != _shown(one)
+        (name, old.get(name), quantity)
+        for name, quantity in _by_name(after).items()
+        if _shown(old.get(name)) != _shown(quantity)
     ]
     if rows:
         yield f"\n{style.paint('forecast', 'bold')}"
@@ -178,9 +180,9 @@ def _bars(
 
 def _by_name(forecasts: tuple[Forecast, ...]) -> Mapping[tuple[str, str], Quantity]:
     return {
-        (forecast.subject, one.name): one
+        (forecast.subject, quantity.name): quantity
         for forecast in forecasts
-        for one in forecast.quantities
+        for quantity in forecast.quantities
     }
 
 

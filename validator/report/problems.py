@@ -92,7 +92,7 @@ def problems(run: Run) -> list[Problem]:
 def _problem(
     located: LocatedFinding, plan: JudgedPlan, root: str, fingerprint: str
 ) -> Problem:
-    taken = {one.path for one in plan.files if one.format == _SNAPSHOT}
+    taken = {file.path for file in plan.files if file.format == _SNAPSHOT}
     places = [place for place in located.locations if place.file]
     in_files = list(filter(is_in_file, places))
     written = [place for place in in_files if place.file not in taken]
@@ -127,9 +127,15 @@ def _weight(finding: Finding) -> tuple[bool, bool, int]:
     return finding.waiver is not None, not is_broken, ORDER[finding.level]
 
 
-def _rank(one: Problem) -> tuple[object, ...]:
-    at = (one.at.line, one.at.column) if one.at else (0, 0)
-    return *_weight(one.finding), one.path, *at, one.name, one.finding.subject
+def _rank(problem: Problem) -> tuple[object, ...]:
+    at = (problem.at.line, problem.at.column) if problem.at else (0, 0)
+    return (
+        *_weight(problem.finding),
+        problem.path,
+        *at,
+        problem.name,
+        problem.finding.subject,
+    )
 
 
 def unread_files(context: ReportContext) -> list[FileStatus]:
@@ -147,12 +153,14 @@ def clean(text: str) -> str:
     return printable(hidden(text))
 
 
-def statement(one: Problem) -> str:
+def statement(problem: Problem) -> str:
     """What was found and what is required, in a line."""
-    subject = one.finding.subject
-    text = f"{subject}: {one.finding.message}" if subject else one.finding.message
-    broken = "the rule broke, a bug of speccheck: " if one.is_broken else ""
-    edition = one.finding.edition
+    subject = problem.finding.subject
+    text = (
+        f"{subject}: {problem.finding.message}" if subject else problem.finding.message
+    )
+    broken = "the rule broke, a bug of speccheck: " if problem.is_broken else ""
+    edition = problem.finding.edition
     return clean((f"edition {edition}: " if edition else "") + broken + text)
 
 
@@ -168,22 +176,22 @@ def advice(finding: Finding) -> Iterator[str]:
             yield f"{label}: {clean(text)}"
 
 
-def elsewhere(one: Problem) -> Iterator[str]:
+def elsewhere(problem: Problem) -> Iterator[str]:
     """The other places, and how many plans say the same, a line each."""
-    names = [clean(place_name(place)) for place in one.others[:MOST_PLACES]]
-    more = len(one.others) - MOST_PLACES
+    names = [clean(place_name(place)) for place in problem.others[:MOST_PLACES]]
+    more = len(problem.others) - MOST_PLACES
     if more > 0:
         names.append(f"{more:,} more places")
     if names:
         yield f"also at: {', '.join(names)}"
-    if one.plans > 1:
-        yield f"the same in {one.plans:,} plans"
+    if problem.plans > 1:
+        yield f"the same in {problem.plans:,} plans"
 
 
-def in_short(one: Problem) -> str:
+def in_short(problem: Problem) -> str:
     """Clause, what was found and how to mend it, in a line."""
-    remedy = with_numbers(one.finding.remedy, (one.finding.subject,))
-    text = f"{one.finding.clause} {statement(one)}"
+    remedy = with_numbers(problem.finding.remedy, (problem.finding.subject,))
+    text = f"{problem.finding.clause} {statement(problem)}"
     return f"{text} Fix: {clean(remedy)}" if remedy else text
 
 
@@ -210,11 +218,11 @@ def waiver_text(waiver: Waiver) -> str:
     return clean(", ".join(parts))
 
 
-def totals(context: ReportContext, found: Iterable[Problem]) -> str:
+def totals(context: ReportContext, result: Iterable[Problem]) -> str:
     """The verdict and how many places there are of each level, in a line."""
     numbers = dict.fromkeys((*ORDER, "waived"), 0)
-    for one in found:
-        numbers["waived" if one.waiver else one.level] += 1
+    for problem in result:
+        numbers["waived" if problem.waiver else problem.level] += 1
     unread = len(unread_files(context))
     parts = [f"{counted(unread, 'file')} not read"] if unread else []
     parts += [counted(numbers[level], level) for level in ("error", "warning")]

@@ -78,7 +78,7 @@ def printable(text: str) -> str:
     """The text without control characters, which a hostile file could smuggle in."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else _escaped(one) for one in text)
+    return "".join(item if item.isprintable() else _escaped(item) for item in text)
 
 
 def _escaped(character: str) -> str:

@@ -74,9 +74,9 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     unwritten = waived = loosened = warned = 0
     for plan in plans:
         findings = [located.finding for located in plan.findings]
-        besides = [one for one in findings if one.edition]
+        besides = [finding for finding in findings if finding.edition]
         if besides:
-            findings = [one for one in findings if not one.edition]
+            findings = [finding for finding in findings if not finding.edition]
             for finding in _failed(besides):
                 failed[finding.level] += 1
                 warned += 1
@@ -84,16 +84,16 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
             clauses[clause.clause_level][clause.outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
-        unwritten += sum(is_unwritten(one) for one in findings)
-        waived += sum(one.waiver is not None for one in findings)
-        loosened += sum(one.is_loosened for one in findings)
+        unwritten += sum(is_unwritten(finding) for finding in findings)
+        waived += sum(finding.waiver is not None for finding in findings)
+        loosened += sum(finding.is_loosened for finding in findings)
     return Summary(
         clauses, failed, unwritten, waived, _switched_off(plans), loosened, warned
     )
 
 
 def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
-    left_out = [one for plan in plans for one in plan.left_out]
+    left_out = [left_out for plan in plans for left_out in plan.left_out]
     if not left_out:
         return ()
     from speccheck.validator.run.suppressions import switched_off  # noqa: PLC0415 - seldom
@@ -112,7 +112,11 @@ def _zeros(names: Iterable[str]) -> dict[str, int]:
 
 
 def _failed(findings: Iterable[Finding]) -> list[Finding]:
-    return [one for one in findings if one.outcome == "fail" and not one.waiver]
+    return [
+        finding
+        for finding in findings
+        if finding.outcome == "fail" and not finding.waiver
+    ]
 
 
 def exit_of(
@@ -127,15 +131,15 @@ def exit_of(
         skip_unknown: whether files of other kinds are no error.
 
     """
-    found = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
+    exit_ = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
     if summary.waived:
-        found = found._replace(reason=f"{found.reason}; {summary.waived:,} waived")
+        exit_ = exit_._replace(reason=f"{exit_.reason}; {summary.waived:,} waived")
     if summary.loosened:
-        text = f"{found.reason}; {summary.loosened:,} loosened by tailoring"
-        found = found._replace(reason=text)
-    if any(plan.synthetic for plan in run.plans) and found.reason != _MADE_UP:
-        found = found._replace(reason=f"{found.reason}; synthetic")
-    return found
+        text = f"{exit_.reason}; {summary.loosened:,} loosened by tailoring"
+        exit_ = exit_._replace(reason=text)
+    if any(plan.synthetic for plan in run.plans) and exit_.reason != _MADE_UP:
+        exit_ = exit_._replace(reason=f"{exit_.reason}; synthetic")
+    return exit_
 
 
 def _exit_of(run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool) -> Exit:
@@ -182,12 +186,12 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
     threshold = _WEIGHTS.get(fail_on)
     if threshold is None:
         return None
-    found = [
+    texts = [
         counted(number, level)
         for level, number in summary.failed.items()
         if number and _WEIGHTS[level] >= threshold
     ]
-    return Exit(1, "fail", " and ".join(found)) if found else None
+    return Exit(1, "fail", " and ".join(texts)) if texts else None
 
 
 def _inconclusive(run: Run, summary: Summary) -> Exit | None:
@@ -215,8 +219,8 @@ def has_unlisted_gpus(plan: JudgedPlan) -> bool:
     A capture of another tool need not show them: it is judged by what it shows.
     """
     return any(file.format == "snapshot" for file in plan.files) and any(
-        one.finding.missing == (_GPUS,) and one.finding.clause_level == "must"
-        for one in plan.findings
+        finding.finding.missing == (_GPUS,) and finding.finding.clause_level == "must"
+        for finding in plan.findings
     )
 
 
@@ -257,18 +261,22 @@ def settings_names(run: Run) -> tuple[str, ...]:
 
 def switched_off_lines(summary: Summary) -> Iterator[str]:
     """What was not judged because somebody switched it off, a line for each."""
-    for one in summary.switched_off:
+    for switched_off in summary.switched_off:
         counts = [
-            counted(len(one.clauses[level]), level)
+            counted(len(switched_off.clauses[level]), level)
             for level in LEVELS
-            if one.clauses[level]
+            if switched_off.clauses[level]
         ]
-        if one.rules:
-            counts.append(counted(len(one.rules), "rule"))
-        names = [name for level in LEVELS for name in one.clauses[level]] + one.rules
+        if switched_off.rules:
+            counts.append(counted(len(switched_off.rules), "rule"))
+        names = [
+            name for level in LEVELS for name in switched_off.clauses[level]
+        ] + switched_off.rules
         more = ", ..." if len(names) > _MOST_NAMES else ""
         shown = ", ".join(names[:_MOST_NAMES]) + more
-        yield printable(f"{', '.join(counts)} switched off by {one.by} ({shown})")
+        yield printable(
+            f"{', '.join(counts)} switched off by {switched_off.by} ({shown})"
+        )
 
 
 _LEVELS = ("error", "warning", "info")
@@ -297,32 +305,34 @@ class RuleCounts(Record):
 
 def rule_counts(plans: Iterable[JudgedPlan]) -> list[RuleCounts]:
     """The counts of all rules, those that fail most first."""
-    found: dict[tuple[str, str], RuleCounts] = {}
+    result: dict[tuple[str, str], RuleCounts] = {}
     for plan in plans:
         for located in plan.findings:
-            one = located.finding
-            name: str = one.outcome
-            if one.waiver is not None:
+            finding = located.finding
+            name: str = finding.outcome
+            if finding.waiver is not None:
                 name = "waived"
-            elif one.outcome == "fail":
-                name = one.level
-            elif one.outcome == "error":
+            elif finding.outcome == "fail":
+                name = finding.level
+            elif finding.outcome == "error":
                 name = "broken"
-            row = found.get((one.clause, one.rule))
+            row = result.get((finding.clause, finding.rule))
             if row is None:
                 zeros: dict[str, int] = dict.fromkeys(COUNTED, 0)
-                row = RuleCounts(one.rule, one.clause, one.clause_level, zeros)
-                found[one.clause, one.rule] = row
+                row = RuleCounts(
+                    finding.rule, finding.clause, finding.clause_level, zeros
+                )
+                result[finding.clause, finding.rule] = row
             row.counts[name] += 1
-    return sorted(found.values(), key=_rank)
+    return sorted(result.values(), key=_rank)
 
 
-def _rank(one: RuleCounts) -> tuple[object, ...]:
+def _rank(item: RuleCounts) -> tuple[object, ...]:
     """Most failures first, errors before others; then waived, broken, unknown."""
-    counts = one.counts
+    counts = item.counts
     by_level = (-counts[level] for level in _LEVELS)
     others = (-counts["waived"], -counts["broken"], -counts["unknown"])
-    return (-one.failed, *by_level, *others, one.clause, one.rule)
+    return (-item.failed, *by_level, *others, item.clause, item.rule)
 
 
 _COLUMNS = {

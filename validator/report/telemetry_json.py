@@ -70,14 +70,14 @@ class TelemetryDocument(Record):
     findings: tuple[ReportFinding, ...]
 
 
-def telemetry_json(told: ReportContext) -> str:
+def telemetry_json(report_context: ReportContext) -> str:
     """Return the whole document; `full` adds findings that hold or do not apply."""
-    run = told.run
+    run = report_context.run
     document = alike(
         TelemetryDocument,
         None,
         schema_name="speccheck-telemetry/1",
-        **verdict_data(told),
+        **verdict_data(report_context),
         files=[
             TelemetryFile(
                 file.path, file.format or None, file.state, file.message or None
@@ -101,7 +101,7 @@ def telemetry_json(told: ReportContext) -> str:
             {**finding_data(located, run.edition.id), "plan": index}
             for index, plan in enumerate(run.plans)
             for located in plan.findings
-            if told.full or is_told(located.finding)
+            if report_context.full or is_told(located.finding)
         ],
     )
     return document_text(document, ensure_ascii=False, allow_nan=False)

@@ -51,7 +51,7 @@ def core_metrics(edition: Edition, telemetry: MeasuredTelemetry) -> list[CoreMet
     """The core metrics of the edition, and which of them the logs hold."""
     clause = edition.clauses.get(_CLAUSE)
     number = clause.numbers.get(_NUMBER) if clause is not None else None
-    asked = number.value if number is not None else ()
+    result = number.value if number is not None else ()
     dictionary = metric_dictionary()
     return [
         CoreMetric(
@@ -62,7 +62,7 @@ def core_metrics(edition: Edition, telemetry: MeasuredTelemetry) -> list[CoreMet
                 (dictionary.stand_ins(name), *metric_names().computed.get(name, ())),
             ),
         )
-        for name in (asked if isinstance(asked, list | tuple) else ())
+        for name in (result if isinstance(result, list | tuple) else ())
         if isinstance(name, str)
     ]
 
@@ -71,7 +71,7 @@ def _stood_in(
     telemetry: MeasuredTelemetry, sets: Iterable[tuple[str, ...]]
 ) -> tuple[str, ...]:
     """The first set of metrics that is whole."""
-    whole = (one for one in sets if one and telemetry.ids.issuperset(one))
+    whole = (set_ for set_ in sets if set_ and telemetry.ids.issuperset(set_))
     return next(whole, ())
 
 
@@ -144,22 +144,22 @@ def _metric_lines(
     head = ("points", "every", "p99", "asked", "last")
     yield style.paint(_row("metrics of the dictionary", head), "bold")
     shown = metrics if full else metrics[:_MOST_METRICS]
-    for one in shown:
-        name = one.metric
-        if one.series > 1:
-            name += f" {style.times}{one.series:,}"
+    for item in shown:
+        name = item.metric
+        if item.series > 1:
+            name += f" {style.times}{item.series:,}"
         cells = (
-            f"{one.points:,}",
-            _seconds(one.interval_median),
-            _seconds(one.interval_p99),
-            _asked(one),
-            _last(one),
+            f"{item.points:,}",
+            _seconds(item.interval_median),
+            _seconds(item.interval_p99),
+            _asked(item),
+            _last(item),
         )
         yield _row(f"{_INDENT}{name}", cells)
-        written = [_safe(each) for each in one.written if each != one.metric]
+        written = [_safe(each) for each in item.written if each != item.metric]
         note = f"as {', '.join(written)}" if written else ""
-        if one.not_finite:
-            note += f"{'; ' if note else ''}{one.not_finite:,} NaN or infinite"
+        if item.not_finite:
+            note += f"{'; ' if note else ''}{item.not_finite:,} NaN or infinite"
         if note:
             yield wrap(note, style.width, _INDENT * 2)
     if len(shown) < len(metrics):
@@ -168,9 +168,9 @@ def _metric_lines(
 
 
 def _row(name: str, cells: Sequence[str]) -> str:
-    points, every, often, asked, last = cells
+    points, every, often, text, last = cells
     return (
-        f"{name:<{_NAME_WIDTH}} {points:>7} {every:>7} {often:>7}  {asked:<15} {last}"
+        f"{name:<{_NAME_WIDTH}} {points:>7} {every:>7} {often:>7}  {text:<15} {last}"
     ).rstrip()
 
 
@@ -178,23 +178,25 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else duration(value)
 
 
-def _asked(one: ToldMetric) -> str:
+def _asked(item: ToldMetric) -> str:
     """`10 steps, 60 s`: whichever is longer in time."""
-    words = [f"{one.required_steps} steps"] if one.required_steps else []
-    words += [duration(one.required_seconds)] if one.required_seconds else []
+    words = [f"{item.required_steps} steps"] if item.required_steps else []
+    words += [duration(item.required_seconds)] if item.required_seconds else []
     return ", ".join(words) or "once"
 
 
-def _last(one: ToldMetric) -> str:
-    if one.last_least is None or one.last_most is None:
+def _last(item: ToldMetric) -> str:
+    if item.last_least is None or item.last_most is None:
         return "none"
-    if one.unit == "s" and one.last_most < _SMALL_SECONDS:
-        least, most = (f"{1e6 * each:.4g}" for each in (one.last_least, one.last_most))
+    if item.unit == "s" and item.last_most < _SMALL_SECONDS:
+        least, most = (
+            f"{1e6 * each:.4g}" for each in (item.last_least, item.last_most)
+        )
         return f"{most if least == most else f'{least} to {most}'} us"
-    least, most = _value(one.last_least, one.unit), _value(one.last_most, one.unit)
+    least, most = _value(item.last_least, item.unit), _value(item.last_most, item.unit)
     words = most if least == most else f"{least} to {most}"
-    has_unit = one.unit not in {"", "1", _BYTES} and one.unit[0] != "{"
-    return f"{words} {_safe(one.unit)}" if has_unit else words
+    has_unit = item.unit not in {"", "1", _BYTES} and item.unit[0] != "{"
+    return f"{words} {_safe(item.unit)}" if has_unit else words
 
 
 def _value(value: float, unit: str) -> str:
@@ -210,9 +212,9 @@ def _other_lines(
         return
     shown = others if full else others[:_MOST_NAMES]
     words = [
-        _safe(one.written[0])
-        + (f" (may be {' or '.join(one.candidates)})" if one.candidates else "")
-        for one in shown
+        _safe(item.written[0])
+        + (f" (may be {' or '.join(item.candidates)})" if item.candidates else "")
+        for item in shown
     ]
     more = len(others) - len(shown)
     if more:
@@ -227,8 +229,16 @@ def _core_lines(
     core = core_metrics(edition, telemetry)
     if not core:
         return
-    there = [one for one in core if one.is_there or one.stood_in]
-    missing = [one.metric for one in core if not one.is_there and not one.stood_in]
+    there = [
+        core_metric
+        for core_metric in core
+        if core_metric.is_there or core_metric.stood_in
+    ]
+    missing = [
+        core_metric.metric
+        for core_metric in core
+        if not core_metric.is_there and not core_metric.stood_in
+    ]
     text = f"core metrics: {len(there)} of {len(core)} in these logs"
     if missing:
         text += f"; missing: {', '.join(missing)}"
@@ -240,31 +250,33 @@ def _event_lines(events: Sequence[ToldEvent], style: Style) -> Iterator[str]:
         return
     yield ""
     yield style.paint("events", "bold")
-    known = [one for one in events if one.event]
+    known = [event for event in events if event.event]
     yield (
         facts_on_lines(map(_event, known), style, _INDENT)
         if known
         else (f"{_INDENT}none of the dictionary")
     )
-    others = [f"{_safe(one.written)} {one.times:,}" for one in events if not one.event]
+    others = [
+        f"{_safe(event.written)} {event.times:,}" for event in events if not event.event
+    ]
     if others:
         text = f"not in the dictionary: {', '.join(others)}"
         yield wrap(text, style.width, _INDENT)
 
 
 def _drill_lines(drills: Sequence[ToldDrill], style: Style) -> Iterator[str]:
-    for one in drills:
-        text = f"drill {_safe(one.drill)}: "
-        if one.seconds is None:
+    for drill in drills:
+        text = f"drill {_safe(drill.drill)}: "
+        if drill.seconds is None:
             text += "no failure and first step after it are told together"
         else:
-            text += f"{duration(one.seconds)} from {one.begins} to run.resumed"
+            text += f"{duration(drill.seconds)} from {drill.begins} to run.resumed"
         yield wrap(text, style.width, _INDENT)
 
 
-def _event(one: ToldEvent) -> str:
-    text = f"{one.event} {one.times:,}"
-    return f"{text} ({', '.join(map(_safe, one.statuses))})" if one.statuses else text
+def _event(item: ToldEvent) -> str:
+    text = f"{item.event} {item.times:,}"
+    return f"{text} ({', '.join(map(_safe, item.statuses))})" if item.statuses else text
 
 
 def _safe(text: str) -> str:

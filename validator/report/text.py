@@ -41,7 +41,7 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
     blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
     shown = shown_findings(run.plans)
-    if any(one.subjects for one in shown):
+    if any(item.subjects for item in shown):
         todo = what_to_do(shown, style, many=many)
         blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
@@ -53,7 +53,9 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
         blocks.append("\n".join(_passes(run.plans)))
     if context.statistics:
         blocks.append("\n".join(statistics_lines(run.plans, style)))
-    blocks.append("\n".join(wrap(one, style.width, "") for one in context.remarks))
+    blocks.append(
+        "\n".join(wrap(remark, style.width, "") for remark in context.remarks)
+    )
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -61,7 +63,7 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
 def _editions(context: ReportContext, style: Style) -> list[str]:
     """Own numbers, what they loosen, and a second edition: seldom, and always said."""
     lines = edition_remarks(context.run, full=context.full)
-    return [wrap(printable(one), style.width, "  ") for one in lines]
+    return [wrap(printable(line), style.width, "  ") for line in lines]
 
 
 def header(run: Run, style: Style) -> str:
@@ -110,19 +112,19 @@ def _gpus(plan: JudgedPlan, style: Style) -> str:
 
 def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
     """What a machine has, by its snapshot; else the type that somebody named."""
-    found = plan.plan.value("cluster.gpus_per_node")
-    number = found.value
+    value = plan.plan.value("cluster.gpus_per_node")
+    number = value.value
     if number is None or has_unlisted_gpus(plan):
         return "GPUs not listed"
-    if all(place.key != "gpus" for place in found.places):
+    if all(place.key != "gpus" for place in value.places):
         return f"as {plan.plan.value('cluster.instance_type').value or 'stated'}"
     name = plan.plan.value("cluster.accelerator").value
     return f"{number} {style.times} {name}" if name else counted(number, "GPU")
 
 
 def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
-    found = [plan.measured for plan in run.plans if plan.measured is not None]
-    if found:
+    measureds = [plan.measured for plan in run.plans if plan.measured is not None]
+    if measureds:
         # Most runs measure nothing.
         from speccheck.validator.report.measured_text import (  # noqa: PLC0415
             measured_lines,
@@ -130,14 +132,14 @@ def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
             rate_lines,
         )
 
-        curves = [one for each in found for one in each.curves]
+        curves = [curve for each in measureds for curve in each.curves]
         yield from measured_lines(curves, style, full=full)
-        rates = [one for each in found for one in each.rates]
+        rates = [rate for each in measureds for rate in each.rates]
         yield from rate_lines(rates, style, full=full)
         # A curve says by itself which way its bytes took.
-        paths = [one for each in found if not each.curves for one in each.paths]
+        paths = [path for each in measureds if not each.curves for path in each.paths]
         yield from path_lines(paths, style, full=full)
-        if any(one.telemetry is not None for one in found):
+        if any(measured.telemetry is not None for measured in measureds):
             from speccheck.validator.report.telemetry_text import (  # noqa: PLC0415
                 telemetry_lines,
             )
@@ -262,7 +264,10 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
-    lines += (wrap(one, style.width, "") for one in switched_off_lines(summary))
+    lines += (
+        wrap(switched_off_line, style.width, "")
+        for switched_off_line in switched_off_lines(summary)
+    )
     gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)

@@ -58,8 +58,8 @@ class _Group(Record):
 def topology_html(layout: MachineLayout) -> str:
     """The picture with its caption, and what is odd as a list."""
     groups, unplaced = _groups(layout)
-    columns = [one for group in groups for one in group.columns]
-    tallest = max((len(one.ports) for one in columns), default=0)
+    columns = [column for group in groups for column in group.columns]
+    tallest = max((len(column.ports) for column in columns), default=0)
     top = _TOP + _CPU + 22 + _SWITCH + 16
     gpus_at = top + tallest * _NIC_STEP + 8
     end = gpus_at + (_GPU + 36 + _FABRIC + 8 if groups else 0)
@@ -67,7 +67,7 @@ def topology_html(layout: MachineLayout) -> str:
     width = max(groups[-1].right if groups else 0, fewest) + _MARGIN
     drawn = [
         *(text for group in groups for text in _of_group(group, gpus_at)),
-        *(text for one in columns for text in _column(one, top, gpus_at)),
+        *(text for column in columns for text in _column(column, top, gpus_at)),
         *_fabric(layout, columns, gpus_at + _GPU),
         *_unplaced(unplaced, end, width),
     ]
@@ -100,12 +100,12 @@ def _groups(layout: MachineLayout) -> tuple[list[_Group], list[LaidPort]]:
         else:
             taken[near].append(port)
     parts: dict[int | None, list[tuple[LaidGpu, list[LaidPort]]]] = {}
-    for at, one in enumerate(gpus):
-        parts.setdefault(one.numa, []).append((one, taken[at]))
+    for at, gpu in enumerate(gpus):
+        parts.setdefault(gpu.numa, []).append((gpu, taken[at]))
     groups, x = [], _MARGIN
-    for numa, found in parts.items():
+    for numa, part in parts.items():
         columns = []
-        for gpu, ports in found:
+        for gpu, ports in part:
             columns.append(_Column(gpu, tuple(ports), x))
             x += _COLUMN
         groups.append(_Group(numa, tuple(columns)))
@@ -147,11 +147,11 @@ def _nearest(
 ) -> int | None:
     """The GPU below the same switch, else of the same NUMA node, with fewest ports."""
     for same in (
-        [at for at, one in enumerate(gpus) if one.root and one.root == port.root],
+        [at for at, gpu in enumerate(gpus) if gpu.root and gpu.root == port.root],
         [
             at
-            for at, one in enumerate(gpus)
-            if one.numa is not None and one.numa == port.numa
+            for at, gpu in enumerate(gpus)
+            if gpu.numa is not None and gpu.numa == port.numa
         ],
     ):
         if same:
@@ -197,7 +197,7 @@ def _of_group(group: _Group, gpus_at: int) -> Iterator[str]:
         middle = left + (14 if len(columns) == 1 else (right - left) / 2)
         wire = "wire" if root else "wire unknown"
         if root:
-            has_switch = any(one.gpu.switch for one in columns)
+            has_switch = any(column.gpu.switch for column in columns)
             name = "PCIe switch" if has_switch else "root port"
             yield _line(wire, f"{middle:g} {below}", f"V{switch_y}")
             yield _box(left, switch_y, right - left, _SWITCH, "bridge part")
@@ -212,11 +212,11 @@ def _of_group(group: _Group, gpus_at: int) -> Iterator[str]:
 def _by_root(columns: Iterable[_Column]) -> Iterator[list[_Column]]:
     """Neighbours below the same root port together."""
     run: list[_Column] = []
-    for one in columns:
-        if run and run[0].gpu.root != one.gpu.root:
+    for column in columns:
+        if run and run[0].gpu.root != column.gpu.root:
             yield run
             run = []
-        run.append(one)
+        run.append(column)
     if run:
         yield run
 
@@ -236,7 +236,7 @@ def _port(port: LaidPort, x: int, y: int) -> Iterator[str]:
     yield f"<g>{_title(port.title, port.marks)}"
     yield _box(x, y, _COLUMN - 22, _NIC, f"nic part {state}")
     yield _text(x + 5, y + 14, _cut(port.title.replace(" port 1", ""), 12))
-    first = next((one for one in port.marks if one.state == state), None)
+    first = next((mark for mark in port.marks if mark.state == state), None)
     words = (first.short or first.text) if first else port.speed
     shown = _cut(f"{_MARKS[state]} {words}".strip(), 12)
     yield f"{_text(x + 5, y + 27, shown, f'small {state}')}</g>\n"
@@ -261,7 +261,7 @@ def _gpu(gpu: LaidGpu, x: int, y: int) -> Iterator[str]:
 
 def _title(name: str, marks: Sequence[Mark]) -> str:
     """What a pointer shows: the whole name and all that is odd."""
-    words = f"{name}: {'; '.join(one.text for one in marks)}" if marks else name
+    words = f"{name}: {'; '.join(mark.text for mark in marks)}" if marks else name
     return f"<title>{escaped(words)}</title>\n"
 
 
@@ -278,15 +278,15 @@ def _fabric(layout: MachineLayout, columns: Sequence[_Column], y: int) -> Iterat
         yield _box(left, bar, right - left, _FABRIC, f"fabric part {state}")
         yield _text((left + right) / 2, bar + 18, words, "", "middle")
         return
-    to_switch = any(one.gpu.links.to_switch for one in columns)
+    to_switch = any(column.gpu.links.to_switch for column in columns)
     if to_switch:
         count = len(layout.switches)
         name = counted(count, "NVSwitch").replace("Switchs", "Switches")
         words = name if count else "NVSwitches, not on the bus of this node"
         yield _box(left, bar, right - left, _FABRIC, "fabric part")
         yield _text((left + right) / 2, bar + 18, words, "", "middle")
-    for one in columns:
-        yield from _nvlinks(one.gpu, one.x, y, bar if to_switch else 0)
+    for column in columns:
+        yield from _nvlinks(column.gpu, column.x, y, bar if to_switch else 0)
     yield from _arcs(columns, y)
 
 
@@ -310,25 +310,27 @@ def _nvlinks(gpu: LaidGpu, x: int, y: int, bar: int) -> Iterator[str]:
 
 def _arcs(columns: Sequence[_Column], y: int) -> Iterator[str]:
     """Direct links between GPUs, once for each pair."""
-    middles = {one.gpu.number: one.x + (_COLUMN - 8) // 2 for one in columns}
-    for one in columns:
-        if one.gpu.number is None:
+    middles = {column.gpu.number: column.x + (_COLUMN - 8) // 2 for column in columns}
+    for column in columns:
+        if column.gpu.number is None:
             continue
-        for peer, count in one.gpu.links.peers:
-            start, end = middles[one.gpu.number], middles.get(peer)
-            if end is None or peer <= one.gpu.number:
+        for peer, count in column.gpu.links.peers:
+            start, end = middles[column.gpu.number], middles.get(peer)
+            if end is None or peer <= column.gpu.number:
                 continue
             depth = 16 + 10 * min(4, abs(end - start) // _COLUMN)
             yield (
                 f'<path class="nvlink" d="M{start} {y}C{start} {y + depth} {end} '
-                f'{y + depth} {end} {y}"><title>GPU {one.gpu.number} to GPU {peer}: '
+                f'{y + depth} {end} {y}"><title>GPU {column.gpu.number} to GPU {peer}: '
                 f"{counted(count, 'link')}</title></path>\n"
             )
 
 
 def _caption(layout: MachineLayout) -> str:
-    listed_gpus = [one for one in layout.gpus if one.number is not None]
-    names = dict.fromkeys(one.title for one in listed_gpus if one.title)
+    listed_gpus = [gpu for gpu in layout.gpus if gpu.number is not None]
+    names = dict.fromkeys(
+        listed_gpu.title for listed_gpu in listed_gpus if listed_gpu.title
+    )
     gpus = f"{len(listed_gpus)} x {', '.join(names) or 'GPU'}"
     if not layout.gpus_known:
         gpus = f"{len(listed_gpus)} GPUs, perhaps not all"
@@ -345,7 +347,7 @@ def _caption(layout: MachineLayout) -> str:
 def _notes(layout: MachineLayout, *, is_odd: bool) -> Iterator[str]:
     if is_odd:
         yield "\u2717 down or degraded, \u2260 unlike its peers, ? not known."
-    roots = [one.root for one in layout.gpus] + [one.root for one in layout.ports]
+    roots = [gpu.root for gpu in layout.gpus] + [port.root for port in layout.ports]
     if not all(roots):
         yield (
             "Dashed lines: the snapshot does not tell the PCIe path, as is usual in a "
@@ -357,14 +359,18 @@ def _notes(layout: MachineLayout, *, is_odd: bool) -> Iterator[str]:
 
 def _odd(layout: MachineLayout) -> Iterator[str]:
     """What is odd, in words, the worst first."""
-    found = [
-        (one, "GPU ?" if gpu.number is None else f"GPU {gpu.number}", gpu.address)
+    mark_lists = [
+        (mark, "GPU ?" if gpu.number is None else f"GPU {gpu.number}", gpu.address)
         for gpu in layout.gpus
-        for one in gpu.marks
+        for mark in gpu.marks
     ]
-    found += [(one, port.title, "") for port in layout.ports for one in port.marks]
+    mark_lists += [
+        (mark, port.title, "") for port in layout.ports for mark in port.marks
+    ]
     order = list(_MARKS)
-    for mark, name, address in sorted(found, key=lambda one: order.index(one[0].state)):
+    for mark, name, address in sorted(
+        mark_lists, key=lambda marks: order.index(marks[0].state)
+    ):
         at = f" ({address})" if address else ""
         yield f"{_MARKS[mark.state]} {name}{at}: {mark.text}"
 

@@ -87,7 +87,7 @@ def unknown_groups(
                     knows_type=knows_type,
                 )
                 groups.setdefault(need, set()).add(finding.clause)
-    return sorted(groups.items(), key=lambda one: (-len(one[1]), one[0])), levels
+    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])), levels
 
 
 def _others(groups: Mapping[str, set[str]]) -> str:

@@ -21,29 +21,30 @@ def folded_subjects(subjects: Iterable[str]) -> str:
         else:
             numbers.setdefault(subject, [])
     return "; ".join(
-        f"{start} {ranges(found)}" if found else start
-        for start, found in numbers.items()
+        f"{start} {ranges(number)}" if number else start
+        for start, number in numbers.items()
     )
 
 
 def with_numbers(text: str, subjects: Iterable[str]) -> str:
     """A command for a GPU (`-i N`) as one for these GPUs (`-i 3,4`)."""
     numbers = dict.fromkeys(
-        one.removeprefix(_GPU) for one in subjects if one.startswith(_GPU)
+        subject.removeprefix(_GPU) for subject in subjects if subject.startswith(_GPU)
     )
     return text.replace(_OPEN, f"-i {','.join(numbers)}") if numbers else text
 
 
 def ranges(numbers: Sequence[int]) -> str:
     """`0-3, 6`."""
-    found: list[list[int]] = []
+    number_lists: list[list[int]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][-1] + 1:
-            found[-1].append(number)
+        if number_lists and number == number_lists[-1][-1] + 1:
+            number_lists[-1].append(number)
         else:
-            found.append([number])
+            number_lists.append([number])
     return ", ".join(
-        str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in found
+        str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+        for numbers in number_lists
     )
 
 
@@ -61,7 +62,7 @@ def written(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
-        between = "." if all(isinstance(one, int) for one in value) else ", "
+        between = "." if all(isinstance(item, int) for item in value) else ", "
         return between.join(map(written, value))
     return str(value)
 
@@ -119,12 +120,12 @@ def _digits(value: float) -> str:
 
 def best(quantity: "Quantity", beside: float | None = None) -> str:
     """The value alone; of a lower bound that it is one."""
-    found = quantity.estimate
-    if found is None:
+    estimate = quantity.estimate
+    if estimate is None:
         return "not known"
-    if found.kind == "lower_bound":
-        return _at_least(found.lower, quantity.unit, beside)
-    return amount(found.value, quantity.unit, beside)
+    if estimate.kind == "lower_bound":
+        return _at_least(estimate.lower, quantity.unit, beside)
+    return amount(estimate.value, quantity.unit, beside)
 
 
 def _at_least(value: float, unit: str, beside: float | None = None) -> str:
@@ -135,20 +136,24 @@ def _at_least(value: float, unit: str, beside: float | None = None) -> str:
 
 def bounds(quantity: "Quantity") -> str:
     """The range of a quantity, empty where it is a single number."""
-    found, unit = quantity.estimate, quantity.unit
-    if found is None or found.lower == found.upper:
+    estimate, unit = quantity.estimate, quantity.unit
+    if estimate is None or estimate.lower == estimate.upper:
         return ""
-    if found.kind == "lower_bound":
-        return f"at most {amount(found.upper, unit)}" if isfinite(found.upper) else ""
-    if not isfinite(found.upper):
-        return _at_least(found.lower, unit)
-    low, word = _scaled(found.lower, unit)
-    high = amount(found.upper, unit)
-    if not found.lower:
+    if estimate.kind == "lower_bound":
+        return (
+            f"at most {amount(estimate.upper, unit)}"
+            if isfinite(estimate.upper)
+            else ""
+        )
+    if not isfinite(estimate.upper):
+        return _at_least(estimate.lower, unit)
+    low, word = _scaled(estimate.lower, unit)
+    high = amount(estimate.upper, unit)
+    if not estimate.lower:
         return f"0 to {high}"
     if high.endswith(f"{'' if word == '%' else ' '}{word}"):
         return f"{low} to {high}"
-    return f"{amount(found.lower, unit)} to {high}"
+    return f"{amount(estimate.lower, unit)} to {high}"
 
 
 def in_words(name: str, unit: str = "") -> str:

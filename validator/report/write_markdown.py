@@ -60,7 +60,7 @@ def with_fences(text: str) -> str:
 def prose(text: str) -> str:
     """Text of a docstring: code in backquotes stays code."""
     pieces = re.split("(`[^`]+`)", text)
-    return "".join(one if one[:1] == "`" else plain(one) for one in pieces)
+    return "".join(piece if piece[:1] == "`" else plain(piece) for piece in pieces)
 
 
 def markdown(parts: Parts, *, is_cell: bool = False) -> str:

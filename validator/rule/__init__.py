@@ -146,9 +146,9 @@ def rule(
 def _scope(evidence: Iterable[type]) -> Scope:
     kinds = tuple(evidence)
     scopes = {getattr(kind, "scope", "") for kind in kinds}
-    for one in ("waiver", "fleet"):
-        if one in scopes:
-            return one
+    for text in ("waiver", "fleet"):
+        if text in scopes:
+            return text
     if "measurement" in scopes:
         return "measurement"
     if "node" in scopes:
@@ -220,15 +220,15 @@ def places_of(where: Where) -> tuple[Place, ...]:
         return (where,)
     if isinstance(where, Value):
         return where.places
-    found: list[Place] = []
-    for one in _several(where):
-        found.extend(place for place in places_of(one) if place not in found)
-    return tuple(found)
+    places: list[Place] = []
+    for item in _several(where):
+        places.extend(place for place in places_of(item) if place not in places)
+    return tuple(places)
 
 
 def _several(where: Iterable[object]) -> Iterator[Place | Value[Any]]:
     """The places and values of a collection; Place and Value are tuples themselves."""
-    return (one for one in where if isinstance(one, Place | Value))
+    return (item for item in where if isinstance(item, Place | Value))
 
 
 def notes(where: Where) -> str:
@@ -237,7 +237,7 @@ def notes(where: Where) -> str:
         return where.note if where.status in {"default", "derived"} else ""
     if isinstance(where, Place):
         return ""
-    texts = (notes(one) for one in _several(where))
+    texts = (notes(item) for item in _several(where))
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
@@ -275,8 +275,8 @@ def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
         if known is None or _RANKS[outcome] < _RANKS[known[0]]:
             worst[finding.clause] = outcome, finding
     return [
-        ClauseOutcome(one.clause, one.clause_level, outcome)
-        for outcome, one in worst.values()
+        ClauseOutcome(finding.clause, finding.clause_level, outcome)
+        for outcome, finding in worst.values()
     ]
 
 

@@ -36,12 +36,12 @@ def plan_key(plan: JudgedPlan) -> PlanKey:
     return tuple(file.path for file in plan.files)
 
 
-def all_findings(found: Run) -> Iterator[Owned]:
+def all_findings(result: Run) -> Iterator[Owned]:
     """Yield the findings of all plans."""
-    for plan in found.plans:
+    for plan in result.plans:
         key = plan_key(plan)
-        for one in plan.findings:
-            yield Owned(key, one.finding)
+        for finding in plan.findings:
+            yield Owned(key, finding.finding)
 
 
 def objections(
@@ -56,15 +56,15 @@ def objections(
         now: judged with them.
         mended: the findings that they should make go away.
     """
-    found: dict[PlanKey | None, str] = {}
+    result: dict[PlanKey | None, str] = {}
     for plan, reason in (
         *_changed_files(before, now),
         *_still_there(before, now, tuple(mended)),
         *_new_failures(before, now),
         *_worse_clauses(before, now),
     ):
-        found.setdefault(plan, reason)
-    return found
+        result.setdefault(plan, reason)
+    return result
 
 
 def _changed_files(before: Run, now: Run) -> Iterator[tuple[PlanKey | None, str]]:
@@ -87,28 +87,30 @@ def _still_there(
 ) -> Iterator[tuple[PlanKey, str]]:
     """By place, and by rule: what is mended here may not fail elsewhere instead."""
     for key in (_placed, _ruled):
-        were, are = (Counter(map(key, _failures(found))) for found in (before, now))
+        were, are = (Counter(map(key, _failures(item))) for item in (before, now))
         counts = Counter(map(key, mended))
-        for one in mended:
-            own = key(one)
+        for owned in mended:
+            own = key(owned)
             if are[own] > max(were[own] - counts[own], 0):
-                yield one.plan, "what it should mend fails all the same"
+                yield owned.plan, "what it should mend fails all the same"
 
 
-def _failures(found: Run) -> Iterator[Owned]:
+def _failures(result: Run) -> Iterator[Owned]:
     return (
-        one for one in all_findings(found) if one.finding.outcome in {"fail", "error"}
+        finding
+        for finding in all_findings(result)
+        if finding.finding.outcome in {"fail", "error"}
     )
 
 
-def _placed(one: Owned) -> tuple[object, ...]:
-    places = tuple((at.file, at.key) for at in one.finding.places)
-    return (*_ruled(one), places)
+def _placed(owned: Owned) -> tuple[object, ...]:
+    places = tuple((at.file, at.key) for at in owned.finding.places)
+    return (*_ruled(owned), places)
 
 
-def _ruled(one: Owned) -> tuple[object, ...]:
-    finding = one.finding
-    return one.plan, finding.clause, finding.rule, finding.subject
+def _ruled(owned: Owned) -> tuple[object, ...]:
+    finding = owned.finding
+    return owned.plan, finding.clause, finding.rule, finding.subject
 
 
 def _new_failures(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
@@ -121,8 +123,8 @@ def _new_failures(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
             yield plan, f"it would bring {finding.clause} {finding.rule}"
 
 
-def _levelled(one: Owned) -> tuple[object, ...]:
-    return (*_ruled(one), one.finding.level)
+def _levelled(owned: Owned) -> tuple[object, ...]:
+    return (*_ruled(owned), owned.finding.level)
 
 
 def _worse_clauses(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
@@ -135,10 +137,10 @@ def _worse_clauses(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
             yield key[0], f"{key[1]} would be {outcome.replace('_', ' ')} then"
 
 
-def _worst(found: Run) -> dict[tuple[PlanKey, str], tuple[int, str]]:
+def _worst(result: Run) -> dict[tuple[PlanKey, str], tuple[int, str]]:
     """The worst outcome of each clause that must or should hold, in each plan."""
     worst: dict[tuple[PlanKey, str], tuple[int, str]] = {}
-    for plan, finding in all_findings(found):
+    for plan, finding in all_findings(result):
         if finding.clause_level == "may":
             continue
         key = plan, finding.clause
@@ -246,9 +248,9 @@ class _Mending:
         """
         if self._accepted:  # on what is made by now it may be judged otherwise
             self.not_made = {
-                changes: one
-                for changes, one in self.not_made.items()
-                if not one.is_judged
+                changes: not_made
+                for changes, not_made in self.not_made.items()
+                if not not_made.is_judged
             }
             if self.unsafe:
                 with keeping(self.texts):
@@ -258,7 +260,9 @@ class _Mending:
         candidates = self._candidates(base)
         self._accepted = []
         self._accept(base, candidates)
-        self.made += [Made(one.fix, one.mended) for one in self._accepted]
+        self.made += [
+            Made(candidate.fix, candidate.mended) for candidate in self._accepted
+        ]
         return bool(self._accepted) or len(self.not_made) > left_out
 
     def outcome(self) -> Mended:
@@ -276,7 +280,7 @@ class _Mending:
         wanted = {fix.changes: fix for fix, _ in _wanted(left, unsafe=True)}
         unsafe = sum(not fix.is_safe for fix in wanted.values())
         not_made = tuple(
-            one for changes, one in self.not_made.items() if changes in wanted
+            not_made for changes, not_made in self.not_made.items() if changes in wanted
         )
         return Mended(
             self.found,
@@ -292,7 +296,7 @@ class _Mending:
         """Return the fixes that can be made side by side, the most urgent first."""
         sources = {name: Source(name, text) for name, text in base.items()}
         taken: dict[str, list[Edit]] = {}
-        found: list[_Candidate] = []
+        candidates: list[_Candidate] = []
         for fix, owned in _wanted(self.judged, unsafe=self.unsafe):
             if fix.changes in self.not_made:
                 continue
@@ -306,8 +310,8 @@ class _Mending:
                 continue
             for file, new in edits.items():
                 taken.setdefault(file, []).extend(new)
-            found.append(_Candidate(fix, owned, edits))
-        return found
+            candidates.append(_Candidate(fix, owned, edits))
+        return candidates
 
     def _demand_editable(self, fix: Fix) -> None:
         for file in dict.fromkeys(change.place.file for change in fix.changes):
@@ -329,7 +333,7 @@ class _Mending:
             texts = _with(base, (*self._accepted, *candidates))
             with keeping(texts):
                 judged = run(self.request, RunState(self.request, proposes=False))
-            owned = [one for candidate in candidates for one in candidate.mended]
+            owned = [owned for candidate in candidates for owned in candidate.mended]
             spoiled = objections(self.judged, judged, owned)
             if not spoiled:
                 self._accepted += candidates
@@ -337,13 +341,17 @@ class _Mending:
                 return
             dropped: list[_Candidate] = []
             for plan, reason in spoiled.items():
-                touching = [one for one in candidates if _touches(one, plan)]
+                touching = [
+                    candidate for candidate in candidates if _touches(candidate, plan)
+                ]
                 suspects = touching or candidates  # a plan of files that inherit
                 first = suspects[0]
                 if len(suspects) == 1:
                     self._leave(first.fix, first.mended[0], reason, judged=True)
                 dropped += suspects[len(suspects) // 2 :]
-            candidates = [one for one in candidates if one not in dropped]
+            candidates = [
+                candidate for candidate in candidates if candidate not in dropped
+            ]
 
 
 def _touches(candidate: _Candidate, plan: PlanKey | None) -> bool:
@@ -360,10 +368,10 @@ def _with(base: Texts, candidates: Iterable[_Candidate]) -> Texts:
     return {**base, **{file: edited(base[file], new) for file, new in edits.items()}}
 
 
-def _wanted(found: Run, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
+def _wanted(result: Run, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
     """The fixes of what fails and is not waived, each once, the worst level first."""
     ranked: list[tuple[int, Fix, Owned]] = []
-    for plan in found.plans:
+    for plan in result.plans:
         key = plan_key(plan)
         for located in plan.findings:
             finding = located.finding
@@ -373,7 +381,7 @@ def _wanted(found: Run, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
                 (_ORDER[finding.level], fix, Owned(key, finding))
                 for fix in _fixes(located, unsafe=unsafe)
             ]
-    ranked.sort(key=lambda one: one[0])
+    ranked.sort(key=lambda numbers: numbers[0])
     by_changes: dict[tuple[Change, ...], tuple[Fix, list[Owned]]] = {}
     for _, fix, owned in ranked:
         by_changes.setdefault(fix.changes, (fix, []))[1].append(owned)
@@ -389,8 +397,8 @@ def _fixes(located: LocatedFinding, *, unsafe: bool) -> list[Fix]:
         return []
     from speccheck.validator.changes.fixes.edits import proposed_fix  # noqa: PLC0415 - seldom
 
-    found = (proposed_fix(one) for one in located.proposals)
-    return [one for one in found if one is not None][:1]
+    result = (proposed_fix(proposal) for proposal in located.proposals)
+    return [fix for fix in result if fix is not None][:1]
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -408,18 +416,20 @@ class _Prepared(Record):
     path: str
 
 
-def refusal_of(found: Run, name: str, stdin: str | None, *, writes: bool) -> str | None:
+def refusal_of(
+    result: Run, name: str, stdin: str | None, *, writes: bool
+) -> str | None:
     """Return why a file is not to be edited; None where it may be.
 
     Args:
-        found: what was read.
+        result: what was read.
         name: the file as findings name it.
         stdin: the name of what was read from standard input, if anything was.
         writes: whether the file itself is to be changed.
     """
     if name == stdin:
         return "standard input cannot be written" if writes else None
-    status = next((one for one in found.files if one.path == name), None)
+    status = next((file for file in result.files if file.path == name), None)
     if status is None:
         return f"{name} was not given: name it as well"
     if status.followed:
@@ -463,11 +473,11 @@ def write_all(texts: Mapping[str, tuple[str, str]]) -> None:
                 raise _not_written(path, error) from error
         for path, (old, _) in texts.items():
             _demand_unchanged(path, old)
-        for one in prepared:
+        for item in prepared:
             try:
-                os.replace(one.temporary, one.path)
+                os.replace(item.temporary, item.path)
             except OSError as error:
-                raise _not_written(one.path, error) from error
+                raise _not_written(item.path, error) from error
 
 
 def _not_written(path: str, error: OSError) -> NotWritten:

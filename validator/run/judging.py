@@ -289,7 +289,7 @@ def judge_plan(
         synthetic=tuple(
             file.status.path
             for file in group.files
-            if any(one.node and one.node.synthetic for one in file.readings)
+            if any(reading.node and reading.node.synthetic for reading in file.readings)
         ),
     )
     for step in STEPS:
@@ -348,17 +348,20 @@ def with_proposals(
 ) -> JudgedPlan:
     """Give settings that mend them to the failures that settings can mend."""
     failed = [
-        one
-        for one in judged.findings
-        if one.finding.outcome == "fail"
-        and one.finding.clause in MENDED
-        and not one.finding.waiver
+        finding
+        for finding in judged.findings
+        if finding.finding.outcome == "fail"
+        and finding.finding.clause in MENDED
+        and not finding.finding.waiver
     ]
     if not failed or not state.proposes:
         return judged
     if not state.left_to_mend:
         state.unsought += 1
-        mended = {id(one): one._replace(proposals=None) for one in failed}
+        mended = {
+            id(located_finding): located_finding._replace(proposals=None)
+            for located_finding in failed
+        }
     else:
         # The search is no part of a run in which nothing of it fails.
         from speccheck.validator.changes.what_if.proposals import (  # noqa: PLC0415
@@ -370,14 +373,18 @@ def with_proposals(
         # A proposal must stand all rules.
         judge_of = inputs.judges.by_all_rules().of
         mended = {
-            id(one): one._replace(
+            id(located_finding): located_finding._replace(
                 proposals=propose(
-                    inputs.group, inputs.evidence, one.finding, context, judge_of
+                    inputs.group,
+                    inputs.evidence,
+                    located_finding.finding,
+                    context,
+                    judge_of,
                 )
             )
-            for one in failed
+            for located_finding in failed
         }
-    findings = tuple(mended.get(id(one), one) for one in judged.findings)
+    findings = tuple(mended.get(id(finding), finding) for finding in judged.findings)
     return judged._replace(findings=findings)
 
 

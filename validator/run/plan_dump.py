@@ -82,11 +82,13 @@ def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[ShownVariab
     """The variables that the plan's files set; values of unknown ones stay hidden."""
     sources = sources_of(group.files)
     environment, known = evidence[Environment], evidence[NcclVariables]
-    for one in _sorted(environment.variables):
-        is_known = known.lookup(one.name) is not None
-        location = locate(one.place, sources)
-        yield ShownVariable(one.name, one.value if is_known else None, location)
+    for variable in _sorted(environment.variables):
+        is_known = known.lookup(variable.name) is not None
+        location = locate(variable.place, sources)
+        yield ShownVariable(
+            variable.name, variable.value if is_known else None, location
+        )
 
 
 def _sorted(variables: Sequence[Variable]) -> list[Variable]:
-    return sorted(variables, key=lambda one: one.name)
+    return sorted(variables, key=lambda variable: variable.name)

@@ -54,10 +54,10 @@ class FindingChange(Record):
     @property
     def main(self) -> Finding:
         """The finding to name: the later one, if there is one."""
-        found = self.after or self.before
-        if found is None:
+        finding = self.after or self.before
+        if finding is None:
             raise ValueError(self.kind)
-        return found
+        return finding
 
 
 def changed_values(before: TrainingPlan, after: TrainingPlan) -> tuple[LeafChange, ...]:
@@ -75,32 +75,32 @@ def changed_findings(
 ) -> tuple[FindingChange, ...]:
     """Return what is said differently of each clause, in the order of the edition."""
     old, new = _by_clause(before), _by_clause(after)
-    found: list[FindingChange] = []
+    finding_changes: list[FindingChange] = []
     for clause in dict.fromkeys((*old, *new)):
-        found += _of_clause(old.get(clause, []), new.get(clause, []))
-    return tuple(found)
+        finding_changes += _of_clause(old.get(clause, []), new.get(clause, []))
+    return tuple(finding_changes)
 
 
 def _by_clause(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     rows: dict[str, list[Finding]] = {}
-    for one in findings:
-        rows.setdefault(one.clause, []).append(one)
+    for finding in findings:
+        rows.setdefault(finding.clause, []).append(finding)
     return rows
 
 
 def _of_clause(old: list[Finding], new: list[Finding]) -> Iterator[FindingChange]:
     """Yield the failures of each rule; where there are none, the worst outcome."""
-    gone = [one for one in old if one.outcome in _FAILED]
-    come = [one for one in new if one.outcome in _FAILED]
+    gone = [finding for finding in old if finding.outcome in _FAILED]
+    come = [finding for finding in new if finding.outcome in _FAILED]
     if not gone and not come:
         left, right = _worst(old), _worst(new)
         if _outcome(left) != _outcome(right):
             yield FindingChange("outcome", left, right)
-    for rule in dict.fromkeys(one.rule for one in (*gone, *come)):
+    for rule in dict.fromkeys(finding.rule for finding in (*gone, *come)):
         yield from _of_rule(
-            [one for one in gone if one.rule == rule],
-            [one for one in come if one.rule == rule],
-            _worst([one for one in new if one.rule == rule]),
+            [finding for finding in gone if finding.rule == rule],
+            [finding for finding in come if finding.rule == rule],
+            _worst([finding for finding in new if finding.rule == rule]),
         )
 
 
@@ -108,23 +108,25 @@ def _of_rule(
     gone: list[Finding], come: list[Finding], instead: Finding | None
 ) -> Iterator[FindingChange]:
     """Yield failures of one rule in pairs, first those that say the same."""
-    for one in tuple(gone):
-        twin = next((other for other in come if other.message == one.message), None)
+    for finding in tuple(gone):
+        twin = next((other for other in come if other.message == finding.message), None)
         if twin is not None:
-            gone.remove(one)
+            gone.remove(finding)
             come.remove(twin)
-            if one.level != twin.level:
-                yield FindingChange("level", one, twin)
+            if finding.level != twin.level:
+                yield FindingChange("level", finding, twin)
     for left, right in zip(gone, come, strict=False):
         kind: ChangeKind = "stays" if left.level == right.level else "level"
         yield FindingChange(kind, left, right)
     paired = min(len(gone), len(come))
-    yield from (FindingChange("vanishes", one, instead) for one in gone[paired:])
-    yield from (FindingChange("appears", None, one) for one in come[paired:])
+    yield from (
+        FindingChange("vanishes", finding, instead) for finding in gone[paired:]
+    )
+    yield from (FindingChange("appears", None, finding) for finding in come[paired:])
 
 
 def _worst(findings: Sequence[Finding]) -> Finding | None:
-    return min(findings, key=lambda one: _RANKS[one.outcome], default=None)
+    return min(findings, key=lambda finding: _RANKS[finding.outcome], default=None)
 
 
 def _outcome(finding: Finding | None) -> str:
@@ -159,8 +161,8 @@ def what_if(group: PlanFiles, state: RunState, changes: Sequence[Assignment]) ->
     judges = state.judges_of(group)
     merged = merged_leaves(group.files, judges.request.judging.context)
     evidence = evidence_of(group.files, merged)
-    found = overridden(merged, changes)
-    changed = evidence_of(group.files, found.leaves)
+    result = overridden(merged, changes)
+    changed = evidence_of(group.files, result.leaves)
     before, after = (
         Run(judges.edition, judges.request.use, plan.files, (plan,))
         for plan in (judge_plan(group, state, known) for known in (evidence, changed))
@@ -171,7 +173,7 @@ def what_if(group: PlanFiles, state: RunState, changes: Sequence[Assignment]) ->
     )
     return WhatIf(
         changes=tuple(changes),
-        remarks=found.remarks,
+        remarks=result.remarks,
         values=changed_values(evidence.plan, changed.plan),
         findings=changed_findings(old, new),
         before=before,
@@ -219,8 +221,8 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
             if not status.followed or status.path not in files:
                 files[status.path] = status
         for group in groups:
-            asked = settled(request, group)
-            shown = shown_plan(group, assemble(group.files, asked.judging.context))
+            result = settled(request, group)
+            shown = shown_plan(group, assemble(group.files, result.judging.context))
             plan = ViewedPlan(shown)
             if state is not None:
                 plan = _changed(shown, group, state, changes)
@@ -232,9 +234,9 @@ def _changed(
     shown: ShownPlan, group: PlanFiles, state: RunState, changes: Sequence[Assignment]
 ) -> ViewedPlan:
     sources = sources_of(group.files)
-    found = what_if(group, state, changes)
+    result = what_if(group, state, changes)
     pairs = (
-        ShownChange(shown_leaf(one.before, sources), shown_leaf(one.after, sources))
-        for one in found.values
+        ShownChange(shown_leaf(value.before, sources), shown_leaf(value.after, sources))
+        for value in result.values
     )
-    return ViewedPlan(shown, found, tuple(pairs))
+    return ViewedPlan(shown, result, tuple(pairs))

@@ -89,7 +89,7 @@ def read_all(
             if pattern is not None:
                 statuses.append(excluded_file(path, pattern.told))
                 continue
-        status, found = read_file(
+        status, read_files = read_file(
             path,
             named=named and not request.skip_unknown,
             format_id=request.format,
@@ -97,7 +97,7 @@ def read_all(
             readers=readers,
         )
         statuses.append(status)
-        files.extend(found)
+        files.extend(read_files)
     yield statuses, files
 
 
@@ -140,8 +140,8 @@ def read_node(
     roles = {"node"} if text is None else {"node", "measurement"}
     if len(files) == 1 and files[0].role in roles:
         return status, files[0]
-    told = status.message or f"it is {status.format or 'of no known format'}"
-    message = f"--node {path}: no snapshot: {told}; take one with speccheck probe"
+    result = status.message or f"it is {status.format or 'of no known format'}"
+    message = f"--node {path}: no snapshot: {result}; take one with speccheck probe"
     raise NoSnapshot(message)
 
 
@@ -161,9 +161,9 @@ def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFi
     reason = f"judged on the machine of {status.path}"
     for statuses, groups in _read_plans(request, readers):
         plans = [
-            PlanFiles((*one.files, node), (*one.reasons, reason))
-            for one in groups
-            if all(file.role != "node" for file in one.files)
+            PlanFiles((*plan_files.files, node), (*plan_files.reasons, reason))
+            for plan_files in groups
+            if all(file.role != "node" for file in plan_files.files)
         ]
         yield [status, *statuses], plans
 
@@ -178,7 +178,10 @@ def _read_plans(
             also = followed(files, readers)
             named = [file.status for file in also]
             groups = group([*files, *also], by_folder=request.by_folder)
-            yield [*statuses, *named], [_with_reason(request, one) for one in groups]
+            yield (
+                [*statuses, *named],
+                [_with_reason(request, plan_files) for plan_files in groups],
+            )
         del files[:]
 
 
@@ -200,8 +203,8 @@ def run(request: Request, state: RunState | None = None) -> Run:
     state = state or RunState(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
-    for found, groups in read_plans(request):
-        for status in found:
+    for file_statuses, groups in read_plans(request):
+        for status in file_statuses:
             # A file that another one names may lie in a folder of its own turn.
             if not status.followed or status.path not in statuses:
                 statuses[status.path] = status

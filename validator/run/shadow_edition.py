@@ -56,23 +56,34 @@ class ShadowJudging:
     ) -> JudgedPlan:
         """Return the plan with what the shadow edition gives more."""
         shadow = judge_plan(inputs.group, self._state, inputs.evidence).findings
-        first = [one.finding for one in judged.findings]
-        self._note_gaps(first, [one.finding for one in shadow])
+        first = [finding.finding for finding in judged.findings]
+        self._note_gaps(first, [located_finding.finding for located_finding in shadow])
         known = {_key(finding) for finding in first if finding.outcome == "fail"}
-        loosened = {(one.clause, one.rule) for one in first if one.is_loosened}
+        loosened = {
+            (finding.clause, finding.rule) for finding in first if finding.is_loosened
+        }
         failed = {
-            _key(one.finding): one for one in shadow if one.finding.outcome == "fail"
+            _key(located_finding.finding): located_finding
+            for located_finding in shadow
+            if located_finding.finding.outcome == "fail"
         }
         more = tuple(
-            self._warning(one)
-            for one in shadow
-            if one.finding.outcome == "fail"
-            and _key(one.finding) not in known
-            and (one.finding.clause, one.finding.rule) not in loosened
+            self._warning(located_finding)
+            for located_finding in shadow
+            if located_finding.finding.outcome == "fail"
+            and _key(located_finding.finding) not in known
+            and (located_finding.finding.clause, located_finding.finding.rule)
+            not in loosened
         )
-        self._failures += sum(one.finding.waiver is None for one in more)
+        self._failures += sum(
+            located_finding.finding.waiver is None for located_finding in more
+        )
         # What waives only failures of the shadow edition is not idle.
-        used = {one.finding.waiver for one in more if one.finding.waiver}
+        used = {
+            located_finding.finding.waiver
+            for located_finding in more
+            if located_finding.finding.waiver
+        }
         waivers = state.waivers.get(inputs.judges.request.judging.policy)
         if used and waivers is not None:
             waivers.used.update(
@@ -109,11 +120,16 @@ class ShadowJudging:
                 yield located
 
     def _note_gaps(self, first: list[Finding], shadow: list[Finding]) -> None:
-        known = {one.clause for one in by_clause(first) if one.outcome == "unknown"}
+        known = {
+            clause_outcome.clause
+            for clause_outcome in by_clause(first)
+            if clause_outcome.outcome == "unknown"
+        }
         self._unknown |= {
-            one.clause
-            for one in by_clause(shadow)
-            if one.outcome == "unknown" and one.clause not in known
+            clause_outcome.clause
+            for clause_outcome in by_clause(shadow)
+            if clause_outcome.outcome == "unknown"
+            and clause_outcome.clause not in known
         }
         broken = {finding.rule for finding in first if finding.outcome == "error"}
         self._broken |= {

@@ -33,7 +33,7 @@ class Suppressions:
         after = judge.composed
         rules = [rule for rule in judges.entries if rule.scope in scopes]
         kept = {rule.name for rule in judges.selected}
-        still = {one.clause.id for one in after.clauses if one.is_selected}
+        still = {clause.clause.id for clause in after.clauses if clause.is_selected}
         by_clause: dict[str, list[RuleEntry]] = {}
         for rule in rules:
             by_clause.setdefault(rule.clause, []).append(rule)
@@ -53,21 +53,23 @@ class Suppressions:
             for rule_name, names in silenced:
                 by = _by(selection, names)
                 if by != _ASKED:
-                    one = LeftOut(clause.id, judged.level, rule_name, by)
-                    self._left_out.setdefault(clause.id, []).append(one)
+                    left_out = LeftOut(clause.id, judged.level, rule_name, by)
+                    self._left_out.setdefault(clause.id, []).append(left_out)
         # Without rules: only whether the clauses apply is asked.
         concerned = before.selecting(
-            lambda one: one.is_selected and one.clause.id in self._left_out
+            lambda judged_clause: (
+                judged_clause.is_selected and judged_clause.clause.id in self._left_out
+            )
         )
         self._judge = Judge(concerned, {})
 
     def __call__(self, evidence: Evidence) -> tuple[LeftOut, ...]:
         """Return what is suppressed of what applies, or may apply, to a plan."""
         return tuple(
-            one
+            left_out
             for finding in self._judge(evidence)
             if finding.outcome != "not_applicable"
-            for one in self._left_out[finding.clause]
+            for left_out in self._left_out[finding.clause]
         )
 
 
@@ -89,12 +91,12 @@ class SwitchedOff(Record):
 
 def switched_off(left_out: Iterable[LeftOut]) -> tuple[SwitchedOff, ...]:
     """Return what was suppressed in some plans, each once, by who did it."""
-    found: dict[str, SwitchedOff] = {}
-    for one in dict.fromkeys(left_out):
-        empty = SwitchedOff(one.by, {"must": [], "should": [], "may": []}, [])
-        of_it = found.setdefault(one.by, empty)
-        if one.rule:
-            of_it.rules.append(f"{one.rule} of {one.clause}")
+    result: dict[str, SwitchedOff] = {}
+    for item in dict.fromkeys(left_out):
+        empty = SwitchedOff(item.by, {"must": [], "should": [], "may": []}, [])
+        of_it = result.setdefault(item.by, empty)
+        if item.rule:
+            of_it.rules.append(f"{item.rule} of {item.clause}")
         else:
-            of_it.clauses[one.clause_level].append(one.clause)
-    return tuple(found.values())
+            of_it.clauses[item.clause_level].append(item.clause)
+    return tuple(result.values())

@@ -22,8 +22,8 @@ class SigningError(Exception):
     """
 
     def __init__(self, problem: str, remedy: str = "", place: str = "") -> None:
-        found = f"{place}: {problem}" if place else problem
-        super().__init__(f"{found}; {remedy}" if remedy else found)
+        text = f"{place}: {problem}" if place else problem
+        super().__init__(f"{text}; {remedy}" if remedy else text)
         self.problem, self.remedy, self.place = problem, remedy, place
 
     def within(self, name: str) -> "SigningError":
@@ -134,14 +134,14 @@ def _refuse_other(value: object, path: str, depth: int) -> None:
         message = f"{path[: _SHOWN_CHARACTERS * 2]}...: deeper than {MOST_DEPTH} levels"
         raise NotCanonicalError(message)
     if isinstance(value, dict):
-        for key, one in value.items():
+        for key, item in value.items():
             if not isinstance(key, str):
                 message = f"{path}: a key is {type(key).__name__}, and must be a text"
                 raise NotCanonicalError(message)
-            _refuse_other(one, f"{path}.{key}", depth - 1)
+            _refuse_other(item, f"{path}.{key}", depth - 1)
     elif isinstance(value, list | tuple):
-        for index, one in enumerate(value):
-            _refuse_other(one, f"{path}[{index}]", depth - 1)
+        for index, item in enumerate(value):
+            _refuse_other(item, f"{path}[{index}]", depth - 1)
     elif isinstance(value, float) and not math.isfinite(value):
         message = f"{path}: {value}, which JSON cannot hold"
         raise NotCanonicalError(message)
@@ -182,9 +182,9 @@ def _refuse_difference(text: str, written: str) -> NoReturn:
     pairs = zip(text, written, strict=False)
     shortest = min(len(text), len(written))
     offset = next((i for i, (a, b) in enumerate(pairs) if a != b), shortest)
-    found = _shown(text[offset:]) or "the end"
+    result = _shown(text[offset:]) or "the end"
     wanted = _shown(written[offset:]) or "the end"
-    message = f"not canonical: {found} where canonical JSON has {wanted}"
+    message = f"not canonical: {result} where canonical JSON has {wanted}"
     remedy = "nothing may be changed after signing, not even blanks"
     raise NotCanonicalError(message, remedy, place_of(text, offset))
 
@@ -268,8 +268,8 @@ def read_statement(payload: bytes, wanted: str = CERTIFICATE_TYPE) -> Statement:
 
 def _subject(value: object) -> tuple[str, str]:
     if not isinstance(value, list) or len(value) != 1:
-        found = f"{len(value)} subjects" if isinstance(value, list) else "no array"
-        message = f"subject: {found}; it must be one, the instance type"
+        text = f"{len(value)} subjects" if isinstance(value, list) else "no array"
+        message = f"subject: {text}; it must be one, the instance type"
         raise StatementError(message)
     subject = value[0]
     if not isinstance(subject, dict):
@@ -293,23 +293,23 @@ def _subject(value: object) -> tuple[str, str]:
     return name, sha256
 
 
-def _other_predicate(found: object, wanted: str) -> StatementError:
-    other = _CERTIFICATES.fullmatch(found) if isinstance(found, str) else None
+def _other_predicate(result: object, wanted: str) -> StatementError:
+    other = _CERTIFICATES.fullmatch(result) if isinstance(result, str) else None
     if other is not None and wanted == CERTIFICATE_TYPE:
         message = f"a certificate of version {other[1]}; this speccheck reads version 1"
         return StatementError(message, "verify it with the version that it names")
-    message = f"predicateType is {_statement_shown(found)}, and must be {wanted}"
+    message = f"predicateType is {_statement_shown(result)}, and must be {wanted}"
     return StatementError(message)
 
 
 def _refuse_fields(
     value: Mapping[str, object], wanted: tuple[str, ...], name: str
 ) -> None:
-    missing = [one for one in wanted if one not in value]
+    missing = [text for text in wanted if text not in value]
     if missing:
         message = f"{name} has no field {', '.join(missing)}"
         raise StatementError(message)
-    others = [_statement_shown(one) for one in value if one not in wanted]
+    others = [_statement_shown(text) for text in value if text not in wanted]
     if others:
         message = f"{name} has a field that is not known: {', '.join(others[:3])}"
         raise StatementError(message)
@@ -318,13 +318,13 @@ def _refuse_fields(
 def _statement_shown(value: object) -> str:
     if value is None:
         return "missing"
-    told = (
+    text = (
         repr(value) if isinstance(value, str) else f"no text ({type(value).__name__})"
     )
     return (
-        told
-        if len(told) <= _STATEMENT_SHOWN_CHARACTERS
-        else f"{told[:_STATEMENT_SHOWN_CHARACTERS]}..."
+        text
+        if len(text) <= _STATEMENT_SHOWN_CHARACTERS
+        else f"{text[:_STATEMENT_SHOWN_CHARACTERS]}..."
     )
 
 
@@ -404,15 +404,15 @@ def _signature(value: object) -> Signature:
         message = "signatures is no array"
         raise EnvelopeError(message)
     if len(value) != 1:
-        found = f"{len(value)} signatures" if value else "no signature"
-        message = f"{found}; a certificate has exactly one"
+        text = f"{len(value)} signatures" if value else "no signature"
+        message = f"{text}; a certificate has exactly one"
         raise EnvelopeError(message)
     fields = _object(value[0], "signatures[0]", _SIGNATURE_FIELDS)
     key_id = _envelope_text(fields["keyid"], "signatures[0].keyid")
     if not _KEY_ID.fullmatch(key_id):
-        found = _envelope_shown(key_id) if key_id else "empty"
+        text = _envelope_shown(key_id) if key_id else "empty"
         message = (
-            f"signatures[0].keyid is {found}, and must be the SHA-256 of the public "
+            f"signatures[0].keyid is {text}, and must be the SHA-256 of the public "
             "key: 64 hexadecimal digits, small letters"
         )
         raise EnvelopeError(message)
@@ -431,11 +431,11 @@ def _object(value: object, name: str, wanted: tuple[str, ...]) -> dict[str, obje
     if not isinstance(value, dict):
         message = f"{name} is no object"
         raise EnvelopeError(message)
-    missing = [one for one in wanted if one not in value]
+    missing = [text for text in wanted if text not in value]
     if missing:
         message = f"{name} has no field {', '.join(missing)}"
         raise EnvelopeError(message)
-    others = [_envelope_shown(one) for one in value if one not in wanted]
+    others = [_envelope_shown(item) for item in value if item not in wanted]
     if others:
         message = f"{name} has a field that is not known: {', '.join(others[:3])}"
         raise EnvelopeError(message)

@@ -189,8 +189,8 @@ def _block(content: bytes, name: str) -> str:
     """The label of the one PEM block of a text."""
     labels = _BLOCK.findall(content.decode("utf-8", "replace"))
     if not labels:
-        found = "is empty" if not content.strip() else "is no PEM file"
-        message = f"{found}: no line -----BEGIN ...-----"
+        text = "is empty" if not content.strip() else "is no PEM file"
+        message = f"{text}: no line -----BEGIN ...-----"
         raise KeyFileError(message, _REMEDY, name)
     if len(labels) > 1:
         message = f"holds {len(labels)} PEM blocks; a key file has one"
@@ -201,8 +201,8 @@ def _block(content: bytes, name: str) -> str:
 def _refuse_block(block: str, name: str) -> None:
     if block == _PUBLIC or block in _PRIVATE:
         return
-    found = _OTHER_BLOCKS.get(block, f"a PEM block of another kind: {block[:40]}")
-    message = f"holds {found}; a key is PEM of an Ed25519 key (PKCS8 or public)"
+    text = _OTHER_BLOCKS.get(block, f"a PEM block of another kind: {block[:40]}")
+    message = f"holds {text}; a key is PEM of an Ed25519 key (PKCS8 or public)"
     raise KeyFileError(message, _REMEDY, name)
 
 
@@ -210,8 +210,8 @@ def _other_kind(key: object, name: str) -> KeyFileError:
     """The refusal of a key of another kind: RSA, ECDSA secp256r1, Ed448, ..."""
     kind = re.sub(r"(Private|Public)Key.*|^_", "", type(key).__name__)
     curve = getattr(getattr(key, "curve", None), "name", "")
-    told = f"{_KINDS.get(kind, kind)} {curve}".strip()
-    return KeyFileError(f"holds a key of {told}; it must be Ed25519", _REMEDY, name)
+    text = f"{_KINDS.get(kind, kind)} {curve}".strip()
+    return KeyFileError(f"holds a key of {text}; it must be Ed25519", _REMEDY, name)
 
 
 MOST_KEY_BYTES = 64 * 1024
@@ -222,10 +222,10 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 def read_key_file(path: str) -> bytes:
     """The bytes of a key file; raises KeyFileError."""
     try:
-        found = os.stat(path)
+        result = os.stat(path)
         is_descriptor = path.startswith(_DESCRIPTORS)
-        if not stat.S_ISREG(found.st_mode) and not is_descriptor:
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+        if not stat.S_ISREG(result.st_mode) and not is_descriptor:
+            kind = "a folder" if stat.S_ISDIR(result.st_mode) else "no regular file"
             message = f"is {kind}; a key is a PEM file"
             raise KeyFileError(message, place=path)
         with open(path, "rb") as file:
@@ -281,8 +281,8 @@ def _write_new(path: str, content: bytes, mode: int) -> None:
         remedy = "choose another name, or move the old key away"
         raise KeyFileError(message, remedy, path) from None
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or "no name of a file"
-        message = f"the key cannot be written: {told}"
+        result = getattr(error, "strerror", None) or "no name of a file"
+        message = f"the key cannot be written: {result}"
         raise KeyFileError(message, place=path) from None
     try:
         with open(descriptor, "wb") as file:

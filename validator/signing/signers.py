@@ -76,12 +76,12 @@ class SignCommand:
                 start_new_session=True,  # to end what it started as well
             )
         except (OSError, ValueError) as error:
-            told = getattr(error, "strerror", None) or "no name of a program"
-            problem = f"{name} cannot be started: {told}"
+            result = getattr(error, "strerror", None) or "no name of a program"
+            problem = f"{name} cannot be started: {result}"
             raise SignerError(problem) from None
         with process:
             try:
-                answer, said = _read(process, time.monotonic() + self._deadline)
+                answer, data = _read(process, time.monotonic() + self._deadline)
             except (TimeoutError, subprocess.TimeoutExpired):
                 _end(process)
                 problem = f"{name} did not sign within {self._deadline:g} seconds"
@@ -94,7 +94,7 @@ class SignCommand:
             problem = f"{name} answered with more than {_MOST_BYTES:,} bytes"
             raise SignerError(problem)
         if process.returncode:
-            problem = f"{name} ended with {_told(process.returncode)}{_last_line(said)}"
+            problem = f"{name} ended with {_told(process.returncode)}{_last_line(data)}"
             raise SignerError(problem)
         return _signature(answer, name)
 
@@ -104,11 +104,11 @@ def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, bytes]:
 
     Of an endless answer the first part is enough, of what it says the last.
     """
-    answer, said = bytearray(), bytearray()
+    answer, result = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
-        for pipe, found in ((process.stdout, answer), (process.stderr, said)):
+        for pipe, item in ((process.stdout, answer), (process.stderr, result)):
             if pipe is not None:
-                selector.register(pipe, selectors.EVENT_READ, found)
+                selector.register(pipe, selectors.EVENT_READ, item)
         while selector.get_map():
             ready = selector.select(max(0.0, end - time.monotonic()))
             if not ready:
@@ -118,12 +118,12 @@ def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, bytes]:
                 if not piece:
                     selector.unregister(key.fileobj)
                 key.data.extend(piece)
-            del said[:-_MOST_BYTES]
+            del result[:-_MOST_BYTES]
             if len(answer) > _MOST_BYTES:
                 _end(process)
-                return bytes(answer), bytes(said)
+                return bytes(answer), bytes(result)
     process.wait(max(0.0, end - time.monotonic()))
-    return bytes(answer), bytes(said)
+    return bytes(answer), bytes(result)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -152,9 +152,9 @@ def _told(code: int) -> str:
     return f"code {code}" if code > 0 else f"signal {-code}"
 
 
-def _last_line(said: bytes) -> str:
+def _last_line(data: bytes) -> str:
     """The last line that it said, without credentials in it."""
-    lines = said.decode("utf-8", "replace").strip().splitlines()
+    lines = data.decode("utf-8", "replace").strip().splitlines()
     if not lines:
         return ""
     return f": {hidden(lines[-1].strip())[:_SHOWN_CHARACTERS]}"
@@ -218,8 +218,8 @@ def passphrase_of(name: str, environment: Mapping[str, str]) -> bytes | None:
         return None
     passphrase = environment.get(name, "")
     if not passphrase:
-        found = "is empty" if name in environment else "is not set"
-        message = f"variable {name}, which should hold the passphrase, {found}"
+        text = "is empty" if name in environment else "is not set"
+        message = f"variable {name}, which should hold the passphrase, {text}"
         raise KeyFileError(message)
     return passphrase.encode("utf-8", "surrogateescape")
 
@@ -252,8 +252,8 @@ def _of_variable(name: str, environment: Mapping[str, str]) -> bytes:
         raise KeyFileError(message, f"--key {_VARIABLE}NAME")
     text = environment.get(name, "")
     if not text.strip():
-        found = "is empty" if name in environment else "is not set"
-        message = f"variable {name}, which should hold the private key, {found}"
+        result = "is empty" if name in environment else "is not set"
+        message = f"variable {name}, which should hold the private key, {result}"
         raise KeyFileError(message)
     if "\n" not in text.strip():
         text = text.replace("\\n", "\n")

@@ -65,14 +65,14 @@ def _refuse_signature(envelope: Envelope, keys: Sequence[PublicKey]) -> None:
             raise SignatureError(problem)
         return
     # The key id is not signed: what fits all the same was renamed on the way.
-    fitting = next((one for one in keys if one.fits(made, message)), None)
+    fitting = next((key for key in keys if key.fits(made, message)), None)
     if fitting is not None:
         problem = (
             f"the signature is of key {fitting.key_id}, and the envelope names "
             f"{named}: its keyid was changed"
         )
         raise SignatureError(problem)
-    given = ", ".join(_told(one) for one in keys)
+    given = ", ".join(_told(key) for key in keys)
     problem = f"signed with key {named}; given: {given}"
     remedy = "give the public key of whoever signed, or do not trust this certificate"
     raise OtherKeyError(problem, remedy)

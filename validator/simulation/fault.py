@@ -108,9 +108,9 @@ def link_down(gpu: int, link: int) -> Change:
         board = node["gpus"][gpu]
         if board["nvlink_is_active"][link] is not True:
             raise LookupError
-        for leaf, found in board.items():
-            if leaf.startswith("nvlink_") and isinstance(found, list):
-                found[link] = None
+        for leaf, item in board.items():
+            if leaf.startswith("nvlink_") and isinstance(item, list):
+                item[link] = None
         board["nvlink_is_active"][link] = False
 
     return change
@@ -120,8 +120,8 @@ def link_with(number: int, link: int, **leaves: object) -> Change:
     """One link of one GPU with other readings."""
 
     def change(node: Snapshot) -> None:
-        for leaf, found in leaves.items():
-            node["gpus"][number][leaf][link] = found
+        for leaf, item in leaves.items():
+            node["gpus"][number][leaf][link] = item
 
     return change
 
@@ -146,7 +146,7 @@ def adapter_gone(node: Snapshot) -> None:
     node["rdma_ports"].pop()
     by_address = (("network_interfaces", "pci_address"), ("pci_devices", "address"))
     for kind, leaf in by_address:
-        node[kind] = [one for one in node[kind] if one[leaf] != lost]
+        node[kind] = [item for item in node[kind] if item[leaf] != lost]
 
 
 def topology_file_of_others(node: Snapshot) -> None:
@@ -169,7 +169,7 @@ def pci_with(address: str, **leaves: object) -> Change:
     """A change of the device at that address."""
 
     def change(node: Snapshot) -> None:
-        (device,) = (one for one in node["pci_devices"] if one["address"] == address)
+        (device,) = (item for item in node["pci_devices"] if item["address"] == address)
         device.update(leaves)
 
     return change
@@ -180,7 +180,9 @@ def pci_of_class_with(pci_class: str, **leaves: object) -> Change:
 
     def change(node: Snapshot) -> None:
         all_devices = node["pci_devices"]
-        next(one for one in all_devices if one["pci_class"] == pci_class).update(leaves)
+        next(
+            device for device in all_devices if device["pci_class"] == pci_class
+        ).update(leaves)
 
     return change
 
@@ -193,7 +195,9 @@ def all_pci_with(**leaves: object) -> Change:
 def switch_gone(node: Snapshot) -> None:
     """One NVSwitch less on the bus."""
     devices = node["pci_devices"]
-    devices.remove(next(one for one in devices if one["pci_class"] == "0x068000"))
+    devices.remove(
+        next(device for device in devices if device["pci_class"] == "0x068000")
+    )
 
 
 def bus_error(node: Snapshot) -> None:
@@ -273,9 +277,11 @@ def flapping(port: int) -> Change:
 
     def change(node: Snapshot) -> None:
         name = node["rdma_ports"][port]["network_interface"]
-        (found,) = (one for one in node["network_interfaces"] if one["name"] == name)
+        (result,) = (
+            item for item in node["network_interfaces"] if item["name"] == name
+        )
         days = node["host"]["uptime_seconds"] / 86_400
-        found["carrier_changes"] = int(_CHANGES_A_DAY * (1 + days))
+        result["carrier_changes"] = int(_CHANGES_A_DAY * (1 + days))
 
     return change
 
@@ -377,10 +383,10 @@ def all_adapters_with(**leaves: object) -> Change:
 def adapters_exchanged(node: Snapshot) -> None:
     """Two adapters of one half have each other's name: rails are crossed here."""
     for kind, name in (("rdma_devices", "name"), ("rdma_ports", "device")):
-        found = node[kind]
-        one, other = found[0], found[1]
-        found[0] = {**other, name: one[name]}
-        found[1] = {**one, name: other[name]}
+        result = node[kind]
+        outcome, other = result[0], result[1]
+        result[0] = {**other, name: outcome[name]}
+        result[1] = {**outcome, name: other[name]}
 
 
 def earlier(hours: float) -> Change:
@@ -438,16 +444,16 @@ class Fault(Record):
     def well(self, instance: str = "") -> Snapshot:
         """A machine of that type, or of its own, with nothing wrong."""
         name = instance or self.instance
-        found = healthy_node(name)
+        result = healthy_node(name)
         if self.is_measured:
-            measure(found, shape_of(name), Chance(Dice(name), Dice(name)))
-        return found
+            measure(result, shape_of(name), Chance(Dice(name), Dice(name)))
+        return result
 
     def snapshot(self) -> Snapshot:
         """A machine of its type with nothing else wrong."""
-        found = self.well()
-        self.change()(found)
-        return found
+        result = self.well()
+        self.change()(result)
+        return result
 
 
 def fixed(change: Change, text: str, *rules: str, instance: str = _USUAL) -> Fault:

@@ -142,10 +142,10 @@ def _port(device: str, number: int, kind: str, rate: float) -> Leaves:
 
 def _of_rdma(kind: str, number: int) -> Leaves:
     name = f"{'ib' if kind == 'infiniband' else 'rdma'}{number}"
-    found = _interface(name, "mlx5_core", 0xA0 + number, 400_000)
+    result = _interface(name, "mlx5_core", 0xA0 + number, 400_000)
     if kind == "infiniband":
-        return {**found, "mtu_bytes": 4092, "has_ipv4": False}
-    return {**found, **_ALL_PRIORITIES}
+        return {**result, "mtu_bytes": 4092, "has_ipv4": False}
+    return {**result, **_ALL_PRIORITIES}
 
 
 def _interface(name: str, driver: str, bus: int, mbit_per_second: int) -> Leaves:
@@ -178,28 +178,28 @@ _NO_CONTROL = {"status": "not_supported", "source": "config"}
 def pci_devices(shape: Shape) -> list[Leaves]:
     """GPUs, the adapters of the network, NVSwitches, drives, and bridges above them."""
     is_virtual = bool(shape.instance.get("is_virtual"))
-    found: list[Leaves] = []
+    result: list[Leaves] = []
     for number in range(shape.gpus):
         numa = numa_node(shape, number)
         above = [] if is_virtual else _bridges(number)
-        found += [
+        result += [
             _buses_device(address, numa, above[:depth], shape)
             | _BRIDGE
             | {"driver": "pcieport", "acs_control": 0}
             for depth, address in enumerate(above)
         ]
-        found.append(
+        result.append(
             _buses_device(gpu_address(number), numa, above, shape) | _gpu(shape)
         )
     for number in range(_adapters(shape)):
         if not is_virtual:
-            found.append(_adapter_port(shape, number))
-        found.append(_adapter(shape, number))
+            result.append(_adapter_port(shape, number))
+        result.append(_adapter(shape, number))
     for number in range(shape.instance.get("nvme_drives", 0)):
-        found += _drive(
+        result += _drive(
             shape, number, [] if is_virtual else [f"0001:00:{number:02x}.0"]
         )
-    return found + ([] if is_virtual else _switches(shape))
+    return result + ([] if is_virtual else _switches(shape))
 
 
 def _adapters(shape: Shape) -> int:
@@ -361,9 +361,9 @@ def _near(shape: Shape, number: int) -> str:
     return f"{first}-{first + half - 1}"
 
 
-def _is_linked(shape: Shape, one: int, other: int) -> bool:
+def _is_linked(shape: Shape, number: int, other: int) -> bool:
     domain: int = shape.instance["nvlink_domain_size"]
-    return shape.has_links and one // domain == other // domain
+    return shape.has_links and number // domain == other // domain
 
 
 def _state(shape: Shape) -> Leaves:
@@ -536,13 +536,13 @@ def _fabric(shape: Shape) -> Leaves:
     Of its health a Hopper tells nothing, and a Blackwell all but its configuration.
     """
     is_rack = shape.instance["nvlink_domain_size"] > shape.gpus
-    tells = shape.capability >= (10, 0)
+    result = shape.capability >= (10, 0)
     known = {
         "fabric_state": 3,
         "fabric_status": 0,
         "fabric_cluster": "cluster-digest" if is_rack else "0" * 32,
         "fabric_clique": 32766 if is_rack else 0,
-        "fabric_health_mask": 0xAA if tells else 0,
-        "fabric_health_summary": 1 if tells else NOT_SUPPORTED,
+        "fabric_health_mask": 0xAA if result else 0,
+        "fabric_health_summary": 1 if result else NOT_SUPPORTED,
     }
     return known if shape.is_registered else dict.fromkeys(known, NOT_SUPPORTED)

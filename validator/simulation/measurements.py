@@ -46,12 +46,12 @@ KINDS = ("copy_tests", "matrix_products", "collective_runs")
 def measure(node: dict[str, Any], shape: Shape, chance: Chance) -> None:
     """Add measurements to a healthy snapshot."""
     well = chance.life.bell(1, _NODE_SPREAD)
-    found = {
+    result = {
         "copy_tests": _copies(node, shape, chance, well),
         "matrix_products": _products(node, shape, chance, well),
         "collective_runs": _all_reduce(node, shape, chance, well),
     }
-    node.update({kind: rows for kind, rows in found.items() if rows})
+    node.update({kind: rows for kind, rows in result.items() if rows})
 
 
 def _copies(
@@ -69,7 +69,7 @@ def _copies(
     to_gpu: Ends = [(None, gpu) for gpu in gpus]
     to_host: Ends = [(gpu, None) for gpu in gpus]
     local: Ends = [(gpu, gpu) for gpu in gpus]
-    pairs: Ends = [(one, other) for one in gpus for other in gpus if one != other]
+    pairs: Ends = [(gpu, other) for gpu in gpus for other in gpus if gpu != other]
     for direction, ends, rate in (
         ("host_to_device", to_gpu, host),
         ("device_to_host", to_host, host),
@@ -225,4 +225,4 @@ def slow_down(node: dict[str, Any], share_left: float, gpu: int | None = None) -
     for run in node.get("collective_runs", ()):
         for leaf in ("algorithm_bytes_per_second", "bus_bytes_per_second"):
             run[leaf] = [_round(rate * share_left) for rate in run[leaf]]
-        run["seconds"] = [round(one / share_left, 9) for one in run["seconds"]]
+        run["seconds"] = [round(item / share_left, 9) for item in run["seconds"]]

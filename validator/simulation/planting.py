@@ -126,36 +126,40 @@ def load_plan(path: str) -> PlanFile:
         message = _problem(first)
         raise _error(path, document, _place(first["loc"]), message) from None
     file = PlanFile(path, document, plan)
-    for index, one in enumerate(plan.faults):
-        _demand_sound(file, one, ("faults", index))
+    for index, fault in enumerate(plan.faults):
+        _demand_sound(file, fault, ("faults", index))
     return file
 
 
-def _demand_sound(file: PlanFile, one: Planted, at: KeyPath) -> None:
-    fault = FAULTS.get(one.fault)
+def _demand_sound(file: PlanFile, planted: Planted, at: KeyPath) -> None:
+    fault = FAULTS.get(planted.fault)
     if fault is None:
-        close = nearest(one.fault[:80], FAULTS)
+        close = nearest(planted.fault[:80], FAULTS)
         hint = f"did you mean {close}?" if close else "see --list-faults"
-        raise file.fault((*at, "fault"), f"no fault {one.fault[:80]}: {hint}")
-    ways = [one.nodes is not None, one.share is not None, one.count is not None]
+        raise file.fault((*at, "fault"), f"no fault {planted.fault[:80]}: {hint}")
+    ways = [
+        planted.nodes is not None,
+        planted.share is not None,
+        planted.count is not None,
+    ]
     if sum(ways) != 1:
-        message = f"{one.fault}: say where with one of nodes, share and count"
+        message = f"{planted.fault}: say where with one of nodes, share and count"
         raise file.fault(at, message)
-    for name in one.values():
+    for name in planted.values():
         if name not in fault.values:
             takes = ", ".join(fault.values) or "nothing"
-            message = f"{one.fault} takes no {name}; it takes {takes}"
+            message = f"{planted.fault} takes no {name}; it takes {takes}"
             raise file.fault((*at, name), message)
 
 
 def _place(loc: tuple[int | str, ...]) -> KeyPath:
     """Where pydantic means, without the names of the kinds that it tried."""
-    found: list[int | str] = []
+    result: list[int | str] = []
     for step in loc:
-        if isinstance(step, str) and found[2:] and not isinstance(found[-1], int):
+        if isinstance(step, str) and result[2:] and not isinstance(result[-1], int):
             break
-        found.append(step)
-    return (*found,)
+        result.append(step)
+    return (*result,)
 
 
 def _problem(first: Mapping[str, Any]) -> str:
@@ -163,7 +167,9 @@ def _problem(first: Mapping[str, Any]) -> str:
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])[:80]
         fields = FaultPlan if len(first["loc"]) == 1 else Planted
-        known = [one.alias or key for key, one in fields.model_fields.items()]
+        known = [
+            model_field.alias or key for key, model_field in fields.model_fields.items()
+        ]
         close = nearest(name, known)
         hint = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
         return f"no field {name}: {hint}"
@@ -180,7 +186,7 @@ def _error(path: str, document: Document, at: KeyPath, message: str) -> PlanErro
     place = f"{path}:{span.line}" if span else path
     called = dotted(at)
     text = f"{place}: {called}: {message}" if called else f"{place}: {message}"
-    return PlanError("".join(one if one.isprintable() else "?" for one in text))
+    return PlanError("".join(item if item.isprintable() else "?" for item in text))
 
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -206,11 +212,11 @@ class Planting(Record):
 
     def by_node(self) -> Mapping[int, Sequence[Plant]]:
         """The faults of each node that has some."""
-        found: dict[int, list[Plant]] = {}
+        result: dict[int, list[Plant]] = {}
         for plant in self.plants:
             for node in plant.nodes:
-                found.setdefault(node, []).append(plant)
-        return found
+                result.setdefault(node, []).append(plant)
+        return result
 
 
 def plant(file: PlanFile, fleet: Fleet) -> Planting:
@@ -218,36 +224,38 @@ def plant(file: PlanFile, fleet: Fleet) -> Planting:
     taken: set[int] = set()
     chosen: dict[int, tuple[int, ...]] = {}
     entries = file.plan.faults
-    for index, one in enumerate(entries):
-        if one.nodes is not None:
-            chosen[index] = _named(file, one, fleet, index)
+    for index, entry in enumerate(entries):
+        if entry.nodes is not None:
+            chosen[index] = _named(file, entry, fleet, index)
             taken.update(chosen[index])
-    for index, one in enumerate(entries):
-        if one.nodes is None:
-            chosen[index] = _drawn(file, one, fleet, index, taken)
+    for index, entry in enumerate(entries):
+        if entry.nodes is None:
+            chosen[index] = _drawn(file, entry, fleet, index, taken)
             taken.update(chosen[index])
     plants = tuple(
         Plant(
-            one.fault,
-            FAULTS[one.fault],
-            _values(file, one, fleet, index),
+            entry.fault,
+            FAULTS[entry.fault],
+            _values(file, entry, fleet, index),
             chosen[index],
         )
-        for index, one in enumerate(entries)
+        for index, entry in enumerate(entries)
     )
     return Planting(plants, file.plan.measurements)
 
 
-def _named(file: PlanFile, one: Planted, fleet: Fleet, index: int) -> tuple[int, ...]:
-    found: dict[int, None] = {}
-    for position, text in enumerate(one.nodes or ()):
+def _named(
+    file: PlanFile, planted: Planted, fleet: Fleet, index: int
+) -> tuple[int, ...]:
+    result: dict[int, None] = {}
+    for position, text in enumerate(planted.nodes or ()):
         at = ("faults", index, "nodes", position)
         for number in _numbers(file, text, at):
             if not 1 <= number <= fleet.nodes:
                 message = f"node {number}: the fleet has nodes 1 to {fleet.nodes:,}"
                 raise file.fault(at, message)
-            found[number - 1] = None
-    return (*sorted(found),)
+            result[number - 1] = None
+    return (*sorted(result),)
 
 
 def _numbers(
@@ -268,47 +276,47 @@ def _numbers(
     if not all(matches):
         message = f"{text}: nodes are called node0001, ...; or write 17, or 40-45"
         raise file.fault(at, message)
-    return [int(one[1]) for one in matches if one]
+    return [int(match[1]) for match in matches if match]
 
 
 def _drawn(
-    file: PlanFile, one: Planted, fleet: Fleet, index: int, taken: set[int]
+    file: PlanFile, planted: Planted, fleet: Fleet, index: int, taken: set[int]
 ) -> tuple[int, ...]:
     """So many of the nodes that have no fault yet."""
-    wanted = one.count or max(1, round((one.share or 0) * fleet.nodes))
+    wanted = planted.count or max(1, round((planted.share or 0) * fleet.nodes))
     if wanted > fleet.nodes - len(taken):
         left = f"{fleet.nodes - len(taken):,} of {fleet.nodes:,} nodes have no fault"
-        message = f"{one.fault} wants {wanted:,} nodes, and {left} yet"
+        message = f"{planted.fault} wants {wanted:,} nodes, and {left} yet"
         raise file.fault(("faults", index), message)
-    dice = Dice(fleet.seed, "plan", index, one.fault)
-    found: set[int] = set()
+    dice = Dice(fleet.seed, "plan", index, planted.fault)
+    numbers: set[int] = set()
     if wanted * 2 > fleet.nodes - len(taken):
         free = [node for node in range(fleet.nodes) if node not in taken]
-        while len(found) < wanted:
-            found.add(free.pop(dice.whole(0, len(free) - 1)))
-    while len(found) < wanted:
+        while len(numbers) < wanted:
+            numbers.add(free.pop(dice.whole(0, len(free) - 1)))
+    while len(numbers) < wanted:
         node = dice.whole(0, fleet.nodes - 1)
         if node not in taken:
-            found.add(node)
-    return (*sorted(found),)
+            numbers.add(node)
+    return (*sorted(numbers),)
 
 
-def _values(file: PlanFile, one: Planted, fleet: Fleet, index: int) -> Values:
+def _values(file: PlanFile, planted: Planted, fleet: Fleet, index: int) -> Values:
     """Its values, once a machine of the type has shown that it can have the fault."""
-    fault = FAULTS[one.fault]
-    values = {**fault.values, **one.values()}
+    fault = FAULTS[planted.fault]
+    values = {**fault.values, **planted.values()}
     at = ("faults", index)
     shape = shape_of(fleet.profile)
     # The usual one may be beyond those that the type has.
-    for name, told, count in (
-        ("gpu", one.gpu, shape.gpus),
-        ("link", one.link, shape.gpu.get("nvlinks", 0)),
-        ("port", one.port, shape.instance.get("network_adapters", 0)),
+    for name, number, count in (
+        ("gpu", planted.gpu, shape.gpus),
+        ("link", planted.link, shape.gpu.get("nvlinks", 0)),
+        ("port", planted.port, shape.instance.get("network_adapters", 0)),
     ):
-        if told is None and name in values and count:
+        if number is None and name in values and count:
             values[name] = int(str(values[name])) % count
     if fault.is_measured and not file.plan.measurements:
-        message = f"{one.fault} shows in measurements: write measurements: true"
+        message = f"{planted.fault} shows in measurements: write measurements: true"
         raise file.fault(at, message)
     well, changed = fault.well(fleet.profile), fault.well(fleet.profile)
     try:
@@ -319,7 +327,7 @@ def _values(file: PlanFile, one: Planted, fleet: Fleet, index: int) -> Values:
         is_changed = False
     if not is_changed:
         other = f"; {fault.instance} can" if fault.instance != fleet.profile else ""
-        message = f"{fleet.profile} cannot have {one.fault} so{other}"
+        message = f"{fleet.profile} cannot have {planted.fault} so{other}"
         raise file.fault(at, message)
     return values
 
@@ -340,14 +348,14 @@ def told(planting: Planting) -> list[dict[str, object]]:
     """What is planted where, for the manifest: the truth that a judgement must find."""
     return [
         {
-            "fault": one.name,
-            "text": one.fault.text,
-            "values": dict(one.values),
-            "rules": list(one.fault.rules),
-            "rules_of": one.fault.instance,
-            "is_fleet": one.fault.is_fleet,
-            "delivery": one.fault.delivery,
-            "nodes": [name_of(node) for node in one.nodes],
+            "fault": item.name,
+            "text": item.fault.text,
+            "values": dict(item.values),
+            "rules": list(item.fault.rules),
+            "rules_of": item.fault.instance,
+            "is_fleet": item.fault.is_fleet,
+            "delivery": item.fault.delivery,
+            "nodes": [name_of(node) for node in item.nodes],
         }
-        for one in planting.plants
+        for item in planting.plants
     ]

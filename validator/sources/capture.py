@@ -63,12 +63,12 @@ class Capture:
         self._sources: dict[str, str] = {}
 
     def put(
-        self, kind: str, leaf: str, found: Found, span: Where, source: str = ""
+        self, kind: str, leaf: str, result: Found, span: Where, source: str = ""
     ) -> None:
         """A leaf of what a machine has one of."""
         part = self._data.setdefault(kind, {})
         if isinstance(part, dict):
-            part[leaf] = found
+            part[leaf] = result
             self._put_place((kind, leaf), span)
             self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
 
@@ -82,13 +82,13 @@ class Capture:
         self,
         part: tuple[str, int],
         leaf: str,
-        found: Found,
+        result: Found,
         span: Where,
         source: str = "",
     ) -> None:
         """A leaf of one part."""
         kind, number = part
-        self._listed(kind, span)[number][leaf] = found
+        self._listed(kind, span)[number][leaf] = result
         self._put_place((kind, number, leaf), span)
         self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
 
@@ -107,9 +107,9 @@ class Capture:
         return Node({**self._data, **lists}, file, taken)
 
     def _listed(self, kind: str, span: Where) -> list[dict[str, Found]]:
-        found = self._data.get(kind)
-        if isinstance(found, list):
-            return found
+        result = self._data.get(kind)
+        if isinstance(result, list):
+            return result
         made: list[dict[str, Found]] = []
         self._data[kind] = made
         self._put_place((kind,), span)
@@ -132,9 +132,9 @@ def absence_of(text: str) -> Mapping[str, str] | None:
 def told(text: str, convert: Convert) -> Found:
     """What a text of a tool says; a text that it should not print is a failure."""
     text = text.strip()
-    found = absence_of(text)
-    if found is not None:
-        return found
+    result = absence_of(text)
+    if result is not None:
+        return result
     try:
         return convert(text)
     except ValueError:
@@ -145,10 +145,10 @@ def word(table: Mapping[str, Scalar]) -> Convert:
     """Return a conversion by a table of lower-case words."""
 
     def convert(text: str) -> Found:
-        found = table.get(text.strip().lower())
-        if found is None:
+        result = table.get(text.strip().lower())
+        if result is None:
             raise ValueError(text)
-        return found
+        return result
 
     return convert
 
@@ -203,9 +203,9 @@ def measurement_reading(node: Node, sheet: FactSheet) -> Reading:
     The nodes of a test are not those of the job: nothing is said of them.
     """
     gpus = (
-        one.gpu
+        part.gpu
         for several in (CollectiveRuns, CopyTests, MatrixProducts)
-        for one in node.several(several).shown
+        for part in node.several(several).shown
     )
     gpu = _shared(gpus)
     if gpu is not None:
@@ -213,7 +213,9 @@ def measurement_reading(node: Node, sheet: FactSheet) -> Reading:
             gpu_facts(sheet, str(gpu.value), gpu.places[0])
         except UnknownName as error:
             sheet.unusable("cluster.accelerator", str(error), gpu.places[0])
-    version = _shared(one.nccl_version for one in node.several(Communicators).shown)
+    version = _shared(
+        communicator.nccl_version for communicator in node.several(Communicators).shown
+    )
     if version is not None:
         note = f"{version.name} of the log"
         sheet.derive("run.nccl_version", version.value, note, *version.places)
@@ -222,5 +224,5 @@ def measurement_reading(node: Node, sheet: FactSheet) -> Reading:
 
 def _shared(values: Iterable[Value[str]]) -> Value[str] | None:
     """Return the first of these, where all that are known say the same."""
-    known = [one for one in values if one.is_known]
-    return known[0] if len({one.value for one in known}) == 1 else None
+    known = [value for value in values if value.is_known]
+    return known[0] if len({value.value for value in known}) == 1 else None

@@ -89,8 +89,8 @@ class ComposedDocument(Document):
         """
         hidden = {
             path
-            for path, found in self._outcomes.items()
-            if found.waits or (self._has_gaps and not found.is_known)
+            for path, outcome in self._outcomes.items()
+            if outcome.waits or (self._has_gaps and not outcome.is_known)
         }
         return _projected(self._own.own_data, self.data, (), hidden)
 
@@ -114,10 +114,12 @@ class ComposedDocument(Document):
     def resolution(self, path: KeyPath) -> Resolution | None:
         """How the value at a path was worked out, or why not; None for plain ones."""
         for length in range(len(path), 0, -1):
-            found = self._outcomes.get(path[:length])
-            if found is not None:
-                places = tuple(self.place(one) for one in found.sources)
-                return Resolution(found.is_known, found.note, places, found.is_computed)
+            outcome = self._outcomes.get(path[:length])
+            if outcome is not None:
+                places = tuple(self.place(source) for source in outcome.sources)
+                return Resolution(
+                    outcome.is_known, outcome.note, places, outcome.is_computed
+                )
         return None
 
     def _stated_in(self, path: KeyPath) -> tuple[Document, KeyPath]:
@@ -142,19 +144,19 @@ def compose(document: Document, reader: Reader) -> Composition:
 
     Gives the same document when it neither names another nor refers to values.
     """
-    found = _Parents(reader)
+    parents = _Parents(reader)
     if reader.parents is not None:
-        found.add(document, ())
+        parents.add(document, ())
     else:
-        found.layers.append(_Layer(document))
+        parents.layers.append(_Layer(document))
     refers = reader.interpolates and any(
-        "${" in layer.document.text for layer in found.layers
+        "${" in layer.document.text for layer in parents.layers
     )
-    gaps = (*found.gaps,)
-    if not refers and len(found.layers) == 1:
+    gaps = (*parents.gaps,)
+    if not refers and len(parents.layers) == 1:
         return Composition(document, gaps=gaps)
-    own = found.layers.index(_Layer(document))
-    layers = (found.layers[own], *found.layers[:own], *found.layers[own + 1 :])
+    own = parents.layers.index(_Layer(document))
+    layers = (parents.layers[own], *parents.layers[:own], *parents.layers[own + 1 :])
     numbers = [*range(1, own + 1), 0, *range(own + 1, len(layers))]
     origins: dict[KeyPath, int] = {}
     data = document.data
@@ -168,7 +170,7 @@ def compose(document: Document, reader: Reader) -> Composition:
     composed = ComposedDocument(
         document, data, layers, origins, outcomes, has_gaps=bool(gaps)
     )
-    return Composition(composed, (*found.sources,), gaps)
+    return Composition(composed, (*parents.sources,), gaps)
 
 
 class _Parents:
@@ -197,11 +199,11 @@ class _Parents:
         self._open.discard(name)
 
     def _add_parent(self, child: Document, parent: Parent, under: KeyPath) -> None:
-        found = self._load(child, parent)
-        if isinstance(found, Document):
-            self.add(found, (*under, *parent.under))
+        document = self._load(child, parent)
+        if isinstance(document, Document):
+            self.add(document, (*under, *parent.under))
         elif not parent.is_optional:
-            reason = f"it inherits values, and {found}"
+            reason = f"it inherits values, and {document}"
             self.gaps.append(Gap(reason, child.place(parent.at)))
 
     def _load(self, child: Document, parent: Parent) -> Document | str:
@@ -279,19 +281,21 @@ def _projected(
             worked_out if isinstance(worked_out, dict) else {}
         )
         return {
-            key: _projected(one, values.get(key, one), (*path, path_step(key)), hidden)
-            for key, one in own.items()
+            key: _projected(
+                item, values.get(key, item), (*path, path_step(key)), hidden
+            )
+            for key, item in own.items()
         }
     if isinstance(own, list):
-        found = worked_out if isinstance(worked_out, list) else []
+        result = worked_out if isinstance(worked_out, list) else []
         return [
             _projected(
-                one,
-                found[index] if index < len(found) else one,
+                item,
+                result[index] if index < len(result) else item,
                 (*path, index),
                 hidden,
             )
-            for index, one in enumerate(own)
+            for index, item in enumerate(own)
         ]
     if isinstance(own, str) and "${" in own:
         if isinstance(worked_out, dict | list):

@@ -149,18 +149,18 @@ def _line_of(
 def _quoted(text: str, known: Variables) -> str:
     """Return a word for a shell; what is open in it stays a reference."""
 
-    def expanded(found: re.Match[str]) -> str:
-        name = found[1]
-        return (known[name] or f"${{{name}}}") if name in known else found[0]
+    def expanded(match: re.Match[str]) -> str:
+        name = match[1]
+        return (known[name] or f"${{{name}}}") if name in known else match[0]
 
     text = _REFERENCE.sub(expanded, text)
     if _OPEN.search(text) is None:
         return text if _PLAIN.fullmatch(text) else _single_quoted(text)
     parts: list[str] = []
     end = 0
-    for found in _OPEN.finditer(text):
-        parts += [_escaped(text[end : found.start()]), found[0]]
-        end = found.end()
+    for match in _OPEN.finditer(text):
+        parts += [_escaped(text[end : match.start()]), match[0]]
+        end = match.end()
     return f'"{"".join(parts)}{_escaped(text[end:])}"'
 
 
@@ -177,7 +177,7 @@ def _escaped(text: str) -> str:
 def _with_references(script: str, known: Variables) -> str:
     """`$(NAME)` of a variable, which Kubernetes replaces first, as `${NAME}`."""
     return _REFERENCE.sub(
-        lambda found: f"${{{found[1]}}}" if found[1] in known else found[0], script
+        lambda match: f"${{{match[1]}}}" if match[1] in known else match[0], script
     )
 
 
@@ -196,11 +196,11 @@ def _anchors(text: str, start: int, script: str) -> Iterator[tuple[int, int]]:
         written, origins = _unescaped(text, start + 1, style)
         position = 0
     for part in (_LINE if style == "|" else _WORD).finditer(script):
-        found = written.find(part[0], position)
-        if found < 0:
+        number = written.find(part[0], position)
+        if number < 0:
             continue
-        position = found + len(part[0])
-        yield part.start(), _origin(origins, found)
+        position = number + len(part[0])
+        yield part.start(), _origin(origins, number)
 
 
 def _unescaped(text: str, start: int, quote: str) -> tuple[str, Anchors]:
@@ -216,13 +216,13 @@ def _unescaped(text: str, start: int, quote: str) -> tuple[str, Anchors]:
         length += len(part)
 
     pattern = _DOUBLE_QUOTED if quote == '"' else _SINGLE_QUOTED
-    for found in pattern.finditer(text, start):
-        add(text[start : found.start()], start)
-        if found[0] == quote:
+    for match in pattern.finditer(text, start):
+        add(text[start : match.start()], start)
+        if match[0] == quote:
             break
-        sign = quote if quote == "'" else _unescaped_sign(found[0][1:])
-        add(sign, found.start())
-        start = found.end()
+        sign = quote if quote == "'" else _unescaped_sign(match[0][1:])
+        add(sign, match.start())
+        start = match.end()
     return "".join(parts), origins
 
 
@@ -276,7 +276,7 @@ class _Embedded(Source):
     def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
         """On which lines of the file lines of the script stand."""
         mover = _Mover(self._own_text, self._origins)
-        return tuple([mover.line(one) for one in lines])
+        return tuple([mover.line(line) for line in lines])
 
     @property
     def script(self) -> Script:
@@ -305,13 +305,19 @@ class _Mover:
 
     def script(self, script: Script) -> Script:
         """Return the script with all places moved."""
-        problems = [one._replace(line=self.line(one.line)) for one in script.problems]
+        problems = [
+            problem._replace(line=self.line(problem.line))
+            for problem in script.problems
+        ]
         return Script(
-            tuple([self._directive(one) for one in script.directives]),
-            tuple([self._command(one) for one in script.commands]),
-            tuple([self._assignment(one) for one in script.assignments]),
-            {name: self._assignment(one) for name, one in script.variables.items()},
-            {name: self._assignment(one) for name, one in script.exports.items()},
+            tuple([self._directive(directive) for directive in script.directives]),
+            tuple([self._command(command) for command in script.commands]),
+            tuple([self._assignment(assignment) for assignment in script.assignments]),
+            {
+                name: self._assignment(variable)
+                for name, variable in script.variables.items()
+            },
+            {name: self._assignment(export) for name, export in script.exports.items()},
             tuple(problems),
         )
 
@@ -328,14 +334,16 @@ class _Mover:
         text, line, column, length, resolved, raw = word
         return Word(text, *self._place(line, column), length, resolved, raw)
 
-    def _assignment(self, one: Assignment) -> Assignment:
-        place = self._place(one.line, one.column)
-        value = self._word(one.value)
-        return Assignment(one.name, value, one.exported, *place, one.conditional)
+    def _assignment(self, assignment: Assignment) -> Assignment:
+        place = self._place(assignment.line, assignment.column)
+        value = self._word(assignment.value)
+        return Assignment(
+            assignment.name, value, assignment.exported, *place, assignment.conditional
+        )
 
-    def _directive(self, one: Directive) -> Directive:
-        line, column = self._place(one.line, one.column)
-        return one._replace(line=line, column=column)
+    def _directive(self, directive: Directive) -> Directive:
+        line, column = self._place(directive.line, directive.column)
+        return directive._replace(line=line, column=column)
 
     def _command(self, command: Command) -> Command:
         """Return the command; several hold the same outer one."""
@@ -343,7 +351,9 @@ class _Mover:
         if moved is None:
             moved = Command(
                 tuple([self._word(word) for word in command.words]),
-                tuple([self._assignment(one) for one in command.environment]),
+                tuple(
+                    [self._assignment(assignment) for assignment in command.environment]
+                ),
                 self.line(command.line),
                 command.conditional,
                 None if command.outer is None else self._command(command.outer),

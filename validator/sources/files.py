@@ -148,8 +148,8 @@ def find_files(
     seen: set[str] = set()
     for argument in arguments:
         is_folder = os.path.isdir(argument)
-        found = _search(argument, excludes) if is_folder else ((argument, True),)
-        for given, named in found:
+        result = _search(argument, excludes) if is_folder else ((argument, True),)
+        for given, named in result:
             path = os.path.normpath(given)
             if path not in seen:
                 seen.add(path)
@@ -201,37 +201,37 @@ def read_file(
     source: Source | None = None
     try:
         source = Source(name, _text(path, name) if text is None else text)
-        found = _read(source, readers, format_id)
+        result = _read(source, readers, format_id)
     except ReadError as error:
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
         if error.kind == "syntax" and is_printed:
             return _unrecognised(name, named=named), []
         return _unread(source, readers, _failed(name, error, named=named)), []
-    if not found:
+    if not result:
         return _unrecognised(name, named=named), []
-    detection = found[0].detection
+    detection = result[0].detection
     status = FileStatus(
         name,
-        "+".join(dict.fromkeys(one.detection.format for one in found)),
+        "+".join(dict.fromkeys(item.detection.format for item in result)),
         detection.confidence,
         runner_up=detection.runner_up,
         named=named,
         message="; ".join(
-            f"{gap.place.file}: {gap.reason}" for one in found for gap in one.gaps
+            f"{gap.place.file}: {gap.reason}" for item in result for gap in item.gaps
         ),
     )
     return status, [
         ReadFile(
             status,
             source,
-            one.detection.format,
-            one.role,
-            one.readings,
-            one.parents,
-            one.gaps,
-            one.merges,
+            item.detection.format,
+            item.role,
+            item.readings,
+            item.parents,
+            item.gaps,
+            item.merges,
         )
-        for one in found
+        for item in result
     ]
 
 
@@ -248,10 +248,10 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
     """Add to the status of a template what it will be once it is rendered."""
     if status.state != "template" or source is None:
         return status
-    found = template_format(source, readers)
-    if found is None:
+    detection = template_format(source, readers)
+    if detection is None:
         return status
-    return status._replace(format=found.format, confidence=found.confidence)
+    return status._replace(format=detection.format, confidence=detection.confidence)
 
 
 def excluded_file(name: str, by: str) -> FileStatus:
@@ -282,13 +282,13 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Foun
         if detection is None or reader is None:
             return []
         return [_Found(detection, reader.role, _script_readings(source, readers))]
-    found: list[_Found] = []
+    result: list[_Found] = []
     for document in source.documents:
         detection = readers.detect_document(document)
         reader = readers.find(detection.format) if detection else None
         if detection is not None and isinstance(reader, Reader):
-            found.append(_read_document(document, readers, reader, detection))
-    return found
+            result.append(_read_document(document, readers, reader, detection))
+    return result
 
 
 def _read_capture(source: Source, readers: Readers) -> _Found | None:
@@ -322,7 +322,9 @@ def _read_document(
     if gaps:
         reading = without_defaults(reading, gaps)
     inner = [
-        one for script in reading.scripts for one in _script_readings(script, readers)
+        script_reading
+        for script in reading.scripts
+        for script_reading in _script_readings(script, readers)
     ]
     readings = (reading, *inner)
     return _Found(detection, reader.role, readings, parents, gaps, reader.merges)

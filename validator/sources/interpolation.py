@@ -38,7 +38,7 @@ def pieces(text: str) -> list[str | Expression]:
 
     Raises MalformedText for a `${` that no bracket closes.
     """
-    found: list[str | Expression] = []
+    result: list[str | Expression] = []
     plain = ""
     position = 0
     while (start := text.find("${", position)) >= 0:
@@ -48,15 +48,15 @@ def pieces(text: str) -> list[str | Expression]:
             continue
         plain += text[position:start]
         if plain:
-            found.append(plain)
+            result.append(plain)
             plain = ""
         stop = _closing(text, start + 2)
-        found.append(_expression(text[start + 2 : stop]))
+        result.append(_expression(text[start + 2 : stop]))
         position = stop + 1
     plain += text[position:]
     if plain:
-        found.append(plain)
-    return found
+        result.append(plain)
+    return result
 
 
 def _closing(text: str, start: int) -> int:
@@ -126,22 +126,22 @@ Resolver = Callable[[list[object]], object]
 
 
 def _numbers(values: list[object], least: int = 1) -> list[int | float]:
-    found: list[int | float] = []
-    for one in values:
-        number = parse_number(one) if isinstance(one, str) else one
+    result: list[int | float] = []
+    for value in values:
+        number = parse_number(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int | float):
-            message = f"{one!r:.40} is not a number"
+            message = f"{value!r:.40} is not a number"
             raise ResolverFault(message)
         if abs(number) > _LARGEST:
             message = "its numbers are too large"
             raise ResolverFault(message)
-        if isinstance(number, float) and isinstance(one, str) and number.is_integer():
+        if isinstance(number, float) and isinstance(value, str) and number.is_integer():
             number = int(number)
-        found.append(number)
-    if len(found) < least:
-        message = f"{len(found)} arguments where at least {least} are needed"
+        result.append(number)
+    if len(result) < least:
+        message = f"{len(result)} arguments where at least {least} are needed"
         raise ResolverFault(message)
-    return found
+    return result
 
 
 def _difference(values: list[object]) -> object:
@@ -340,8 +340,10 @@ class _Interpolation:
         except MalformedText as error:
             raise Unresolved(str(error)) from None
         values = [
-            self._expression(path, one, sources) if isinstance(one, Expression) else one
-            for one in parts
+            self._expression(path, part, sources)
+            if isinstance(part, Expression)
+            else part
+            for part in parts
         ]
         if len(values) == 1:
             return values[0]
@@ -352,19 +354,21 @@ class _Interpolation:
         return text
 
     def _expression(
-        self, path: KeyPath, one: Expression, sources: dict[KeyPath, object]
+        self, path: KeyPath, expression: Expression, sources: dict[KeyPath, object]
     ) -> object:
-        if one.resolver is None:
-            target = str(self._joined(path, one.body, sources))
+        if expression.resolver is None:
+            target = str(self._joined(path, expression.body, sources))
             return self._reference(path, target, sources)
-        arguments = [part.strip() for part in split_arguments(one.body)]
-        if one.resolver == "oc.select":
+        arguments = [part.strip() for part in split_arguments(expression.body)]
+        if expression.resolver == "oc.select":
             return self._selected(path, arguments, sources)
-        if one.resolver == "oc.env":
+        if expression.resolver == "oc.env":
             return _environment(arguments)
-        resolve = RESOLVERS.get(one.resolver)
+        resolve = RESOLVERS.get(expression.resolver)
         if resolve is None:
-            message = f"what the resolver {one.resolver} gives is not known from here"
+            message = (
+                f"what the resolver {expression.resolver} gives is not known from here"
+            )
             raise Unresolved(message)
         return self._resolved(path, resolve, arguments, sources)
 
@@ -376,7 +380,7 @@ class _Interpolation:
         sources: dict[KeyPath, object],
     ) -> object:
         self._computed.add(path)
-        values = [self._argument(path, one, sources) for one in arguments]
+        values = [self._argument(path, argument, sources) for argument in arguments]
         try:
             return resolve(values)
         except ResolverFault as fault:
@@ -394,9 +398,9 @@ class _Interpolation:
     ) -> object:
         """`oc.select:key,default`: the key where it is there, else the default."""
         target = str(self._argument(path, arguments[0], sources))
-        found = self._target(path, target)
-        if self._find(found) is not _MISSING:
-            return self._value(found, sources)
+        result = self._target(path, target)
+        if self._find(result) is not _MISSING:
+            return self._value(result, sources)
         if len(arguments) > 1:
             return self._argument(path, arguments[1], sources)
         return None
@@ -404,28 +408,28 @@ class _Interpolation:
     def _reference(
         self, path: KeyPath, target: str, sources: dict[KeyPath, object]
     ) -> object:
-        found = self._target(path, target)
-        if found in self._open:
-            chain = " -> ".join(dotted(one) for one in (*self._open, found) if one)
+        result = self._target(path, target)
+        if result in self._open:
+            chain = " -> ".join(dotted(item) for item in (*self._open, result) if item)
             message = f"refers to itself: {chain:.120}"
             raise Unresolved(message)
-        if self._find(found) is _MISSING:
-            message = f"{dotted(found)} is not in this file or what it inherits"
+        if self._find(result) is _MISSING:
+            message = f"{dotted(result)} is not in this file or what it inherits"
             raise Unresolved(message)
-        return self._value(found, sources)
+        return self._value(result, sources)
 
-    def _value(self, found: KeyPath, sources: dict[KeyPath, object]) -> object:
-        raw = self._find(found)
+    def _value(self, result: KeyPath, sources: dict[KeyPath, object]) -> object:
+        raw = self._find(result)
         if isinstance(raw, str) and "${" in raw:
-            value = self._text(found, raw)
+            value = self._text(result, raw)
         elif isinstance(raw, dict | list):
-            value = self._container(found, raw)
+            value = self._container(result, raw)
         else:
             value = raw
         if value == "???":
-            message = f"{dotted(found)} is left to be set at start"
+            message = f"{dotted(result)} is left to be set at start"
             raise Waiting(message)
-        sources[found] = value
+        sources[result] = value
         return value
 
     def _target(self, path: KeyPath, text: str) -> KeyPath:
@@ -438,8 +442,8 @@ class _Interpolation:
         dots = len(text) - len(rest)
         above = path[: max(len(path) - dots, 0)] if dots else ()
         steps = [
-            int(found[0]) if found[0].isdecimal() else found[0]
-            for found in _STEP.finditer(rest)
+            int(match[0]) if match[0].isdecimal() else match[0]
+            for match in _STEP.finditer(rest)
         ]
         is_mounted = (
             not dots
@@ -483,8 +487,8 @@ def _environment(arguments: list[str]) -> object:
 
 def literal(text: str) -> object:
     """An argument as OmegaConf's grammar reads it: a number, a word, a quoted text."""
-    found = _parsed(text, {**_WORDS, "none": None})
-    return unquoted(found) if isinstance(found, str) else found
+    result = _parsed(text, {**_WORDS, "none": None})
+    return unquoted(result) if isinstance(result, str) else result
 
 
 def _note(raw: str, value: object, sources: dict[KeyPath, object]) -> str:
@@ -492,9 +496,9 @@ def _note(raw: str, value: object, sources: dict[KeyPath, object]) -> str:
         return f"{raw:.80}"
     note = f"{raw:.100} = {value}"
     parts = [
-        f"{dotted(path)} = {one}"
-        for path, one in sources.items()
-        if not isinstance(one, dict | list)
+        f"{dotted(path)} = {source}"
+        for path, source in sources.items()
+        if not isinstance(source, dict | list)
     ]
     if len(parts) > 1:
         note += f" ({', '.join(parts)})"

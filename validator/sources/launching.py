@@ -179,10 +179,10 @@ def launch_of(command: Command) -> Launch | None:
     words = command.words
     if mentions_only(command):
         return None
-    found = _launcher(words)
-    if found is None:
+    numbers = _launcher(words)
+    if numbers is None:
         return None
-    position, launcher = found
+    position, launcher = numbers
     start = position + 1
     end, hidden = _split(words, start, launcher)
     own, program = words[start:end], words[end:]
@@ -287,8 +287,8 @@ def starts_tasks(command: Command) -> bool:
     """Whether srun or mpirun starts what the command runs, once for each task."""
     return any(
         base_name(word) in _TASK_STARTERS
-        for one in _with_outer(command)
-        for word in one.words[:_WRAPPERS]
+        for item in _with_outer(command)
+        for word in item.words[:_WRAPPERS]
     )
 
 
@@ -348,9 +348,9 @@ def word_place(file: str, key: str, word: Word) -> Place:
     return Place(file, key, span=span)
 
 
-def last_options(found: Iterable[Option]) -> dict[str, Option]:
+def last_options(text_lists: Iterable[Option]) -> dict[str, Option]:
     """The options by flag; as argument parsers do, the last of equal ones counts."""
-    return {flag: (flag, values, word) for flag, values, word in found}
+    return {flag: (flag, values, word) for flag, values, word in text_lists}
 
 
 def state_option(sheet: FactSheet, leaf: Leaf, option: Option) -> None:
@@ -422,7 +422,7 @@ def shared_facts(parts: Sequence[Sequence[Fact]], what: str) -> Iterator[Fact]:
             by_name.setdefault(fact.name, []).append(fact)
     for name, facts in by_name.items():
         main = min(facts, key=lambda fact: fact.status != "stated")
-        if len(facts) >= len(parts) and all(one.value == main.value for one in facts):
+        if len(facts) >= len(parts) and all(fact.value == main.value for fact in facts):
             yield main
         else:
             reason = f"differs between the {len(parts)} {what}"
@@ -453,8 +453,8 @@ def references(source: Source) -> tuple[Reference, ...]:
     if configs:
         first, *others = configs[min(configs)]
         shared = {
-            target: one
-            for target, one in first.items()
+            target: reference
+            for target, reference in first.items()
             if all(target in other for other in others)
         }
     if len(scripts) > 1:
@@ -472,12 +472,12 @@ def _rank(command: Command) -> int:
 def _named_files(
     file: str, command: Command, suffixes: tuple[str, ...]
 ) -> dict[str, Reference]:
-    found: dict[str, Reference] = {}
+    result: dict[str, Reference] = {}
     for word in command.words:
         if word.resolved and word.text.endswith(suffixes):
             target = word.text.rpartition("=")[2]
-            found[target] = Reference(target, word_place(file, target, word))
-    return found
+            result[target] = Reference(target, word_place(file, target, word))
+    return result
 
 
 _LEAF = "run.in_container"
@@ -498,10 +498,10 @@ def state_container(sheet: FactSheet, source: Source) -> None:
         bare = line.lstrip()
         if bare.startswith(_COMMENT) and not bare.startswith(_DIRECTIVE):
             continue
-        found = _STARTS.search(line)
-        if found is not None:
-            span = Span(number, found.start() + 1, len(found[0]))
-            place = Place(source.name, found[0], span=span)
+        match = _STARTS.search(line)
+        if match is not None:
+            span = Span(number, match.start() + 1, len(match[0]))
+            place = Place(source.name, match[0], span=span)
             derive_switch(sheet, _LEAF, "the script starts a container", place)
             return
 
@@ -603,8 +603,8 @@ def _count(option: Option) -> Count | None:
 def _mapped(option: Option) -> Count | None:
     """`ppr:8:node`; other mappings do not tell the processes of a node."""
     flag, values, _ = option
-    found = _PER_NODE.match(values[0].text) if values else None
-    return Count(int(found[1]), flag, values[0]) if found is not None else None
+    match = _PER_NODE.match(values[0].text) if values else None
+    return Count(int(match[1]), flag, values[0]) if match is not None else None
 
 
 def _host_counts(text: str) -> dict[str, int]:

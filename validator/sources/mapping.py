@@ -112,10 +112,10 @@ def text(value: object) -> object:
 def texts(value: object) -> object:
     """One text, or a list of them."""
     every = value if isinstance(value, list) else [value]
-    found = tuple(one for one in every if isinstance(one, str) and one)
-    if not every or len(found) != len(every):
+    result = tuple(item for item in every if isinstance(item, str) and item)
+    if not every or len(result) != len(every):
         return Unusable(f"{value!r:.60} is neither a text nor a list of texts")
-    return next(filter(None, map(placeholder, found)), found)
+    return next(filter(None, map(placeholder, result)), result)
 
 
 def lower_text(value: object) -> object:
@@ -244,8 +244,8 @@ def put_numbers(
     """State one number of a list for each leaf; a text speaks of all of them."""
     numbers = items(value)
     if len(numbers) == len(leaves):
-        for index, (leaf, one) in enumerate(zip(leaves, numbers, strict=True)):
-            put(sheet, leaf, number(one), (*at, index))
+        for index, (leaf, item) in enumerate(zip(leaves, numbers, strict=True)):
+            put(sheet, leaf, number(item), (*at, index))
     elif value is not None:
         for leaf in leaves:
             put(sheet, leaf, number(value), at)
@@ -316,7 +316,7 @@ def texts_for_values(
         is_fatal: whether such a text at a path stops the framework or falsifies its
             arithmetic; None where the framework converts it.
     """
-    found: list[LoadedAs] = []
+    loaded_values: list[LoadedAs] = []
     for key in keys:
         text = key.value
         if not isinstance(text, str) or catalogue is None:
@@ -325,9 +325,13 @@ def texts_for_values(
         fatal = is_fatal(key.path) if expected else None
         if fatal is not None:
             loaded = f"the text {text!r:.60}"
-            one = LoadedAs(key.place.key, text, loaded, expected, key.place, fatal)
-            found.append(one._replace(place=key.place._replace(part="value")))
-    return tuple(found)
+            loaded_as = LoadedAs(
+                key.place.key, text, loaded, expected, key.place, fatal
+            )
+            loaded_values.append(
+                loaded_as._replace(place=key.place._replace(part="value"))
+            )
+    return tuple(loaded_values)
 
 
 def _expected(text: str, path: KeyPath, catalogue: FrameworkKeys) -> str:
@@ -353,7 +357,7 @@ def words_loaded_as_false(
 ) -> tuple[LoadedAs, ...]:
     """Top-level keys where YAML 1.1 reads the word `no` as false."""
     data = section(document.data)
-    found: list[LoadedAs] = []
+    loaded_values: list[LoadedAs] = []
     for key in keys:
         if data.get(key) is not False:
             continue
@@ -361,5 +365,7 @@ def words_loaded_as_false(
         if raw is not None and raw.text.lower() == "no":
             place = document.place((key,))
             written, expected = raw.text, "the word 'no' in quotes"
-            found.append(LoadedAs(key, written, "false", expected, place, fatal))
-    return tuple(found)
+            loaded_values.append(
+                LoadedAs(key, written, "false", expected, place, fatal)
+            )
+    return tuple(loaded_values)

@@ -83,23 +83,23 @@ def lines_of(log: str) -> Iterator[LogLine]:
         for (start, is_warning), (end, _) in pairwise([*starts, (len(line), False)]):
             writer, _ = writers.of(line[max(begin, start - _MOST_BEFORE) : start])
             begin = start + len(_SAID[0])
-            said = line[begin : min(end, begin + _MOST_MESSAGE)]
+            result = line[begin : min(end, begin + _MOST_MESSAGE)]
             if end < len(line):
-                _, length = writers.of(said[-_MOST_BEFORE:])
-                said = said[: len(said) - length]
-            text, *left_out = said.split(_LEFT_OUT, 1)
+                _, length = writers.of(result[-_MOST_BEFORE:])
+                result = result[: len(result) - length]
+            text, *left_out = result.split(_LEFT_OUT, 1)
             yield LogLine(writer, is_warning, text.strip(), span, bool(left_out))
 
 
 def _starts(line: str) -> list[tuple[int, bool]]:
     """Return where the messages of a line begin, and which of them are warnings."""
-    found: list[tuple[int, bool]] = []
+    number_lists: list[tuple[int, bool]] = []
     at = line.find("NCCL ")
-    while at >= 0 and len(found) < _MOST_OF_LINE:
+    while at >= 0 and len(number_lists) < _MOST_OF_LINE:
         if line.startswith(_SAID, at):
-            found.append((at, line.startswith(_SAID[1], at)))
+            number_lists.append((at, line.startswith(_SAID[1], at)))
         at = line.find("NCCL ", at + 1)
-    return found
+    return number_lists
 
 
 class _Writers:
@@ -110,10 +110,10 @@ class _Writers:
         self._hosts: dict[tuple[str, str], str] = {}
 
     def of(self, head: str) -> tuple[Writer, int]:
-        found = self._known.get(head)
-        if found is None:
-            found = self._known[head] = self._read(head)
-        return found
+        writers = self._known.get(head)
+        if writers is None:
+            writers = self._known[head] = self._read(head)
+        return writers
 
     def _read(self, head: str) -> tuple[Writer, int]:
         match = _WRITER.search(head)
@@ -268,23 +268,25 @@ class Members:
     def named(self, writer: Writer, address: str, span: Span) -> Member:
         """Return the member with an address, which the thread speaks of from now on."""
         key = writer.of_process, address
-        found = self._of_address.get(key)
-        if found is None:
+        member = self._of_address.get(key)
+        if member is None:
             waiting = self._of_thread.get(writer)
             if waiting is not None and not waiting.is_named:
-                found = waiting
+                member = waiting
             else:
-                found = self._made(writer, span)
-            found.address = address
-            self._put(key, found)
-        self._of_thread[writer] = found
-        return found
+                member = self._made(writer, span)
+            member.address = address
+            self._put(key, member)
+        self._of_thread[writer] = member
+        return member
 
     def begun(self, writer: Writer, address: str, id_: str, span: Span) -> Member:
         """A member that begins; addresses of gone communicators are used again."""
         self._starters.add(writer.of_process)
-        found = self._of_address.get((writer.of_process, address))
-        if found is not None and (found.is_complete or (found.id and found.id != id_)):
+        member = self._of_address.get((writer.of_process, address))
+        if member is not None and (
+            member.is_complete or (member.id and member.id != id_)
+        ):
             del self._of_address[writer.of_process, address]
             self._of_thread.pop(writer, None)
         return self.named(writer, address, span)
@@ -295,23 +297,23 @@ class Members:
 
     def speaking(self, writer: Writer, span: Span) -> Member:
         """Return the member that a thread speaks of without naming it."""
-        found = self._of_thread.get(writer)
-        if found is not None:
-            return found
+        member = self._of_thread.get(writer)
+        if member is not None:
+            return member
         process = writer.of_process
         if process in self._starters:
-            found = self._of_device.get((process, writer.device))
-            if found is None:
-                found = self._of_process[process][-1]
-            return found
-        found = self._of_thread[writer] = self._made(writer, span)
-        return found
+            member = self._of_device.get((process, writer.device))
+            if member is None:
+                member = self._of_process[process][-1]
+            return member
+        member = self._of_thread[writer] = self._made(writer, span)
+        return member
 
     def building(self, writer: Writer) -> None:
         """A thread begins another communicator without naming it yet."""
-        found = self._of_thread.get(writer)
+        member = self._of_thread.get(writer)
         is_old = writer.of_process not in self._starters
-        if found is not None and found.is_complete and is_old:
+        if member is not None and member.is_complete and is_old:
             del self._of_thread[writer]
 
     def of_process(self, writer: Writer) -> Iterable[Member]:
@@ -340,27 +342,27 @@ def grouped(members: Iterable[Member]) -> list[Group]:
     turns: dict[object, int] = {}
     times: dict[object, int] = {}
     unnamed: list[Member] = []
-    for one in members:
-        if not one.is_named:
-            unnamed.append(one)
+    for member in members:
+        if not member.is_named:
+            unnamed.append(member)
             continue
-        key: tuple[object, ...] = one.id, one.ranks
-        if not one.id:
-            of_device = (*one.writer.of_process, one.writer.device)
+        key: tuple[object, ...] = member.id, member.ranks
+        if not member.id:
+            of_device = (*member.writer.of_process, member.writer.device)
             turn = turns[of_device] = turns.get(of_device, -1) + 1
-            key = turn, one.ranks
-        if one.rank >= 0:  # the same rank again is one of another communicator
-            again = times[*key, one.rank] = times.get((*key, one.rank), -1) + 1
+            key = turn, member.ranks
+        if member.rank >= 0:  # the same rank again is one of another communicator
+            again = times[*key, member.rank] = times.get((*key, member.rank), -1) + 1
             key = (*key, again)
         group = groups.get(key)
         if group is None:
-            group = groups[key] = Group(one.id, one.ranks)
-        group.members.append(one)
-    found = [*groups.values()]
-    loose = [one for one in unnamed if one.facts]
+            group = groups[key] = Group(member.id, member.ranks)
+        group.members.append(member)
+    result = [*groups.values()]
+    loose = [member for member in unnamed if member.facts]
     if loose:
-        found.append(Group("", 0, loose))
-    return found
+        result.append(Group("", 0, loose))
+    return result
 
 
 _COMM = lazy_pattern(
@@ -482,22 +484,22 @@ class Listener:
         match = _LINK.match(line.text)
         if match is None:
             return False
-        said = line.text
-        named = _LINK_OF.search(said)
+        text = line.text
+        named = _LINK_OF.search(text)
         if named is not None:
             member = self.members.at(line.writer, named[1])
             if member is None:
                 member = self.members.named(line.writer, named[1], line.span)
                 member.ranks = int(named[2])
-            said = said[: named.start()]
+            text = text[: named.start()]
         else:
             member = self.members.speaking(line.writer, line.span)
         way, name = match[1], match[2] or ""
         kind = _WAYS[way]
-        link = (*line.writer.of_process, said)
+        link = (*line.writer.of_process, text)
         member.facts.note(kind, link, line.span)
         if kind == "links_by_network":
-            if "/GDRDMA" in said:
+            if "/GDRDMA" in text:
                 member.facts.note("links_by_gpudirect", link, line.span)
             if name == "Socket":
                 member.facts.note("socket_links", link, line.span)
@@ -559,7 +561,7 @@ class Listener:
         if match is None:
             return False
         named = self.members.of_process(line.writer)
-        first = [one for one in named if one.rank == 0]
+        first = [member for member in named if member.rank == 0]
         if len(first) > 1:
             return True
         facts = first[0].facts if first else self._speaking(line)
@@ -654,11 +656,11 @@ def _id(text: str) -> str:
     return f"part {match[1] or 0} color {match[2]}" if match else ""
 
 
-def _by_number(names: tuple[str, ...], told: str) -> str:
+def _by_number(names: tuple[str, ...], text: str) -> str:
     """Return the name of an algorithm or protocol; until 2.22 NCCL wrote its number."""
-    if not told.isdecimal():
-        return told.upper()
-    return names[int(told)] if len(told) == 1 and int(told) < len(names) else told
+    if not text.isdecimal():
+        return text.upper()
+    return names[int(text)] if len(text) == 1 and int(text) < len(names) else text
 
 
 _WAYS = {
@@ -784,10 +786,10 @@ def _gap(listener: Listener, groups: list[Group]) -> str:
         return f"the log has {len(groups):,} communicators; {most}"
     if listener.is_summary:
         return "the launcher left out lines that are alike"
-    if any(one.of("warnings") for one in listener.processes.values()):
+    if any(process.of("warnings") for process in listener.processes.values()):
         return "NCCL warned: the log may break off before the end"
     for group in groups:
-        finished = {one.rank for one in group.members if one.is_complete}
+        finished = {member.rank for member in group.members if member.is_complete}
         if len(finished) < group.ranks:
             return (
                 f"{len(finished)} of {group.ranks} ranks of a communicator told Init "
@@ -812,21 +814,21 @@ class _Leaves:
 
     def put(self) -> None:
         """Add the communicator."""
-        spans = [one.span for one in self._group.members]
-        spans += [span for one in self._facts.all() for span in one.values()][:1]
+        spans = [member.span for member in self._group.members]
+        spans += [span for item in self._facts.all() for span in item.values()][:1]
         self._first = min(spans) if spans else self._first
         self._part = _KIND, self._capture.add(_KIND, self._first)
         self._put("id", self._group.id or f"communicator {self._number}", self._first)
         self._ranks()
         _add_network(self._facts)
         for name in _TEXTS:
-            if found := self._facts.of(name):
-                told = [str(one) for one in found]
-                self._put(name, _one_text(name, told), next(iter(found.values())))
+            if result := self._facts.of(name):
+                texts = [str(item) for item in result]
+                self._put(name, _one_text(name, texts), next(iter(result.values())))
         for name in _LISTS:
-            if found := self._facts.of(name):
-                several: Found = [str(one) for one in found]
-                self._put(name, several, next(iter(found.values())))
+            if result := self._facts.of(name):
+                several: Found = [str(item) for item in result]
+                self._put(name, several, next(iter(result.values())))
         for name in _COUNTS:
             self._count(name)
         has_links = any(self._facts.of(name) for name in _LINKS)
@@ -834,9 +836,9 @@ class _Leaves:
             self._count(name, or_none=True)
         for names, choose in ((_LEAST, min), (_MOST_OF, max)):
             for name in names:
-                if found := self._facts.of(name):
-                    value: Found = choose(found)  # type: ignore[type-var, assignment]
-                    self._put(name, value, found[value])  # type: ignore[index]
+                if result := self._facts.of(name):
+                    value: Found = choose(result)  # type: ignore[type-var, assignment]
+                    self._put(name, value, result[value])  # type: ignore[index]
         self._cliques()
         self._tuned()
 
@@ -844,43 +846,43 @@ class _Leaves:
         self._capture.put_at(self._part, name, value, span)
 
     def _count(self, name: str, *, or_none: bool = False) -> None:
-        found = self._facts.of(name)
-        if found or or_none:
-            self._put(name, len(found), next(iter(found.values()), self._first))
+        result = self._facts.of(name)
+        if result or or_none:
+            self._put(name, len(result), next(iter(result.values()), self._first))
 
     def _ranks(self) -> None:
         """How many there are, and how far each of them came."""
         group = self._group
-        named = [one for one in group.members if one.rank >= 0]
+        named = [member for member in group.members if member.rank >= 0]
         if group.ranks:
             self._put("ranks", group.ranks, self._first)
         if not named:
             return
-        finished = sorted({one.rank for one in named if one.is_complete})
-        begun = sorted({one.rank for one in named}.difference(finished))
+        finished = sorted({member.rank for member in named if member.is_complete})
+        begun = sorted({member.rank for member in named}.difference(finished))
         self._put("ranks_seen", len(finished) + len(begun), self._first)
         self._put("finished_ranks", [*finished], self._first)
         if not self._is_summary or len(finished) == group.ranks:
             self._put("unfinished_ranks", [*begun], self._first)
             self._put("is_complete", len(finished) == group.ranks, self._first)
-        hosts = {one.writer.host for one in named}
+        hosts = {member.writer.host for member in named}
         is_whole = len(finished) + len(begun) == group.ranks and "" not in hosts
         is_plain = len(hosts) > 1 or not self._facts.of("links_by_network")
         if is_whole and is_plain and not self._facts.of("nodes"):
             self._put("nodes", len(hosts), self._first)
 
     def _cliques(self) -> None:
-        found = self._facts.of("nvlink_cliques")
-        if found:
-            count = len([clique for clique in found if clique != ()])
-            self._put("nvlink_cliques", count, next(iter(found.values())))
+        result = self._facts.of("nvlink_cliques")
+        if result:
+            count = len([clique for clique in result if clique != ()])
+            self._put("nvlink_cliques", count, next(iter(result.values())))
 
     def _tuned(self) -> None:
-        found = self._facts.of("tuned")
-        if not found:
+        result = self._facts.of("tuned")
+        if not result:
             return
-        span = next(iter(found.values()))
-        rows = [one for one in found if isinstance(one, tuple)]
+        span = next(iter(result.values()))
+        rows = [item for item in result if isinstance(item, tuple)]
         for at, name in enumerate(_TUNED):
             column: Found = [row[at] for row in rows]
             self._put(name, column, span)
@@ -891,11 +893,11 @@ def _facts_of(group: Group, listener: Listener) -> Facts:
     facts = Facts()
     for member in group.members:
         facts.add(member.facts)
-    processes = {one.writer.of_process: None for one in group.members}
+    processes = {member.writer.of_process: None for member in group.members}
     for process in processes or listener.processes:
-        said = listener.processes.get(process)
-        if said is not None:
-            facts.add(said)
+        result = listener.processes.get(process)
+        if result is not None:
+            facts.add(result)
     if not facts.of("nccl_version"):  # rank 0 alone writes it, and without its name
         for name in ("nccl_version", "cuda_version"):
             _add_one(facts, name, listener.processes.values())
@@ -905,9 +907,9 @@ def _facts_of(group: Group, listener: Listener) -> Facts:
 
 
 def _add_one(facts: Facts, name: str, others: Iterable[Facts]) -> None:
-    told = {value: span for one in others for value, span in one.of(name).items()}
-    if len(told) == 1:
-        ((value, span),) = told.items()
+    result = {value: span for other in others for value, span in other.of(name).items()}
+    if len(result) == 1:
+        ((value, span),) = result.items()
         facts.note(name, value, span)
 
 
@@ -915,8 +917,8 @@ def _add_network(facts: Facts) -> None:
     """The network and its plugin, as far as they are told in other words."""
     if not facts.of("network"):
         names = ("assigned", "link_network", "has_IB", "has_Socket")
-        told = next((facts.of(name) for name in names if facts.of(name)), {})
-        for value, span in told.items():
+        result = next((facts.of(name) for name in names if facts.of(name)), {})
+        for value, span in result.items():
             facts.note("network", value, span)
     for value, span in facts.of("network").items():
         plugin = "internal" if value in BUILT_IN else value
@@ -926,8 +928,8 @@ def _add_network(facts: Facts) -> None:
             facts.note("network_plugin", "internal", span)
 
 
-def _one_text(name: str, told: list[str]) -> Found:
+def _one_text(name: str, texts: list[str]) -> Found:
     """Return a text; several are joined, but differing releases are none."""
-    if len(told) > 1 and name.endswith("_version"):
-        return {"status": "failed", "message": f"ranks differ: {', '.join(told)}"}
-    return ", ".join(dict.fromkeys(told))
+    if len(texts) > 1 and name.endswith("_version"):
+        return {"status": "failed", "message": f"ranks differ: {', '.join(texts)}"}
+    return ", ".join(dict.fromkeys(texts))

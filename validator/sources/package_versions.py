@@ -49,15 +49,18 @@ def stated_versions(files: Sequence[ReadFile]) -> Versions:
     The folders are only looked into when a file has keys that come and go with the
     releases of a framework, or sets variables of NCCL.
     """
-    found = [
-        one for file in files for reading in file.readings for one in reading.versions
+    result = [
+        version
+        for file in files
+        for reading in file.readings
+        for version in reading.versions
     ]
     if any(_depends_on_versions(file) for file in files):
-        found.extend(_pins_beside(files))
+        result.extend(_pins_beside(files))
     by_framework: dict[str, list[StatedVersion]] = {}
-    for one in found:
-        name = _FRAMEWORKS.get(one.package, one.package)
-        by_framework.setdefault(name, []).append(one)
+    for stated_version in result:
+        name = _FRAMEWORKS.get(stated_version.package, stated_version.package)
+        by_framework.setdefault(name, []).append(stated_version)
     return {name: _joined(name, rows) for name, rows in by_framework.items()}
 
 
@@ -67,7 +70,7 @@ def _depends_on_versions(file: ReadFile) -> bool:
         if keyed is not None and keyed.catalogue is not None:
             if keyed.catalogue.family not in _WITHOUT_PACKAGE:
                 return True
-        elif any(one.name.startswith("NCCL_") for one in reading.variables):
+        elif any(variable.name.startswith("NCCL_") for variable in reading.variables):
             return True
     return False
 
@@ -108,13 +111,13 @@ def _is_stream(file: ReadFile) -> bool:
 
 def _joined(name: str, rows: Sequence[StatedVersion]) -> Value[str]:
     """Return the most exact of releases that agree, else a conflict."""
-    places = tuple(dict.fromkeys(one.place for one in rows))
-    most = max(rows, key=lambda one: len(_number(one.text)))
-    if all(_agree(one.text, most.text) for one in rows):
+    places = tuple(dict.fromkeys(row.place for row in rows))
+    most = max(rows, key=lambda row: len(_number(row.text)))
+    if all(_agree(row.text, most.text) for row in rows):
         return Value(f"{name} version", most.text, "stated", places)
     first: dict[str, Place] = {}
-    for one in rows:
-        first.setdefault(one.text, one.place)
+    for row in rows:
+        first.setdefault(row.text, row.place)
     return Value(
         f"{name} version",
         None,
@@ -145,23 +148,23 @@ def version_of(text: str | None) -> FrameworkVersion | None:
 
 
 def with_version(
-    keyed: KeyedFile, told: Value[str], main: str | None, versions: Versions
+    keyed: KeyedFile, value: Value[str], main: str | None, versions: Versions
 ) -> KeyedFile:
     """The keys of a file with the release by which they are judged, and who says so.
 
     Args:
         keyed: the keys of a file.
-        told: `run.framework_version`; one that names no framework speaks of the main.
+        value: `run.framework_version`; one that names no framework speaks of the main.
         main: the main framework of the plan, or None where it has no table.
         versions: what the files say.
     """
     table = keyed.catalogue
     if table is None:
         return keyed
-    version = version_of(told.value)
+    version = version_of(value.value)
     named = version.framework or main if version is not None else None
     if version is not None and (named is None or is_named(table, named)):
-        return keyed._replace(version=version, version_places=told.places)
+        return keyed._replace(version=version, version_places=value.places)
     stated = versions.get(table.family)
     if stated is None:
         return keyed

@@ -76,11 +76,11 @@ def versions_of_image(image: str) -> tuple[tuple[str, str], ...]:
         packages as PyPI writes them (NCCL as `nccl`), each once, with their release.
     """
     repository, tag = _parts(image)
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for package, release in _told(repository, tag):
         if int(release.partition(".")[0]) < _FIRST_CALENDAR_NUMBER:
-            found.setdefault(package, release)
-    return tuple(found.items())
+            result.setdefault(package, release)
+    return tuple(result.items())
 
 
 def _parts(image: str) -> tuple[str, str]:
@@ -98,9 +98,9 @@ def _told(repository: str, tag: str) -> Iterator[tuple[str, str]]:
     start = _RELEASE.match(tag)
     if package is not None and start is not None:
         yield package, start[1]
-    for found in _NAMED.finditer(tag):
-        if (named := _SPELLINGS.get(found[1])) is not None:
-            yield named, found[2]
+    for match in _NAMED.finditer(tag):
+        if (named := _SPELLINGS.get(match[1])) is not None:
+            yield named, match[2]
     if package == "axolotl" and (end := _TORCH_AT_END.search(tag)) is not None:
         yield "torch", end[1]
 
@@ -204,15 +204,17 @@ def pinned_versions(folder: str) -> tuple[StatedVersion, ...]:
     try:
         changed = os.stat(folder or ".").st_mtime_ns
         names = _requirement_files(folder or ".", changed)
-        found: list[StatedVersion] = []
+        stated_versions: list[StatedVersion] = []
         for name in names:
             path = os.path.join(folder, name)
             status = os.stat(path)
             if status.st_size <= _MAXIMUM_BYTES:
-                found.extend(_pins_in(path, status.st_size, status.st_mtime_ns))
+                stated_versions.extend(
+                    _pins_in(path, status.st_size, status.st_mtime_ns)
+                )
     except (OSError, ValueError):  # a folder that went away, a NUL in its name
         return ()
-    return tuple(found)
+    return tuple(stated_versions)
 
 
 @lru_cache(maxsize=64)
@@ -220,7 +222,7 @@ def _requirement_files(folder: str, changed: int) -> tuple[str, ...]:
     """Names in the folder, as it was when it last changed."""
     del changed
     with os.scandir(folder) as entries:
-        names = [one.name for one in entries if is_requirement_file(one.name)]
+        names = [entry.name for entry in entries if is_requirement_file(entry.name)]
     return tuple(sorted(names)[:_MAXIMUM_FILES])
 
 
@@ -260,10 +262,10 @@ def _stated(path: str, pin: _Pin, lines: LineTable) -> StatedVersion:
     return StatedVersion(pin.package, pin.release, Place(path, pin.package, span=span))
 
 
-def _pin(found: Match) -> _Pin:
-    release = found["release"].partition("+")[0]
-    name = normalized(found["package"])
-    return _Pin(name, release, found.start("package"), found.end("release"))
+def _pin(match: Match) -> _Pin:
+    release = match["release"].partition("+")[0]
+    name = normalized(match["package"])
+    return _Pin(name, release, match.start("package"), match.end("release"))
 
 
 PinsOf = Callable[[str], Iterable[_Pin]]
@@ -281,9 +283,9 @@ def _pins_of(name: str) -> PinsOf | None:
 
 
 def _requirements(text: str) -> Iterator[_Pin]:
-    for found in _REQUIREMENT.finditer(text):
-        if _holds_on_linux(found["marker"]):
-            yield _pin(found)
+    for match in _REQUIREMENT.finditer(text):
+        if _holds_on_linux(match["marker"]):
+            yield _pin(match)
 
 
 def _holds_on_linux(rest: str) -> bool:
@@ -304,21 +306,21 @@ def _pipfile(text: str) -> Iterator[_Pin]:
 
 def _environment(text: str) -> Iterator[_Pin]:
     """Conda pins with `=`, and what it installs with pip below with `==`."""
-    for found in _CONDA.finditer(text):
-        pin = _pin(found)
+    for match in _CONDA.finditer(text):
+        pin = _pin(match)
         yield pin._replace(package=_CONDA_NAMES.get(pin.package, pin.package))
 
 
 def _project(text: str) -> Iterator[_Pin]:
     """`dependencies` of the project, as PEP 621 and as Poetry write them."""
-    tables = [(one["name"].strip(), one.end()) for one in _TABLE.finditer(text)]
+    tables = [(match["name"].strip(), match.end()) for match in _TABLE.finditer(text)]
     ends = [*(start for _, start in tables[1:]), len(text)]
     for (name, start), end in zip(tables, ends, strict=True):
         if name == "project":
             yield from _project_dependencies(text, start, end)
         elif name == _POETRY_TABLE:
-            for found in _POETRY.finditer(text, start, end):
-                yield _pin(found)
+            for match in _POETRY.finditer(text, start, end):
+                yield _pin(match)
 
 
 def _project_dependencies(text: str, start: int, end: int) -> Iterator[_Pin]:
@@ -329,9 +331,9 @@ def _project_dependencies(text: str, start: int, end: int) -> Iterator[_Pin]:
     first_line = text.find("\n", begin.end(), end)
     if closing < 0 or "]" in text[begin.end() : first_line]:
         closing = first_line if first_line >= 0 else end
-    for found in _QUOTED.finditer(text, begin.end(), closing):
-        if _holds_on_linux(found["marker"] or ""):
-            yield _pin(found)
+    for match in _QUOTED.finditer(text, begin.end(), closing):
+        if _holds_on_linux(match["marker"] or ""):
+            yield _pin(match)
 
 
 _BY_NAME: dict[str, PinsOf] = {

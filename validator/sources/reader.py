@@ -174,7 +174,7 @@ class FactSheet:
 
     def derive(self, name: str, value: object, note: str, *at: KeyPath | Place) -> None:
         """The file states something from which the value of a leaf follows."""
-        places = tuple(self._where(one)[0] for one in at)
+        places = tuple(self._where(item)[0] for item in at)
         self.facts.append(Fact(name, value, "derived", places, note))
 
     def default(self, name: str, value: object, note: str) -> None:
@@ -358,15 +358,21 @@ def _walk(at: InDocument, value: object, path: KeyPath, keys: list[StatedKey]) -
 
 
 def _twice(document: Document) -> list[TwiceStatedKey]:
-    found: list[TwiceStatedKey] = []
+    twice_stated_keys: list[TwiceStatedKey] = []
     lines = document.text.splitlines() if document.duplicates else []
-    for one in document.duplicates:
-        key = dotted(one.path)
-        first = Place(document.name, key, one.path, document.index, span=one.first)
-        again = Place(document.name, key, one.path, document.index, span=one.again)
-        is_equal = _one_line(lines, one.first) == _one_line(lines, one.again) != ""
-        found.append(TwiceStatedKey(key, first, again, is_equal))
-    return found
+    for duplicate in document.duplicates:
+        key = dotted(duplicate.path)
+        first = Place(
+            document.name, key, duplicate.path, document.index, span=duplicate.first
+        )
+        again = Place(
+            document.name, key, duplicate.path, document.index, span=duplicate.again
+        )
+        is_equal = (
+            _one_line(lines, duplicate.first) == _one_line(lines, duplicate.again) != ""
+        )
+        twice_stated_keys.append(TwiceStatedKey(key, first, again, is_equal))
+    return twice_stated_keys
 
 
 def _one_line(lines: list[str], span: Span) -> str:

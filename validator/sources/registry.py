@@ -68,17 +68,17 @@ class Readers:
 
     def formats(self) -> tuple[str, ...]:
         """Return all format ids, sorted."""
-        plugins = (one.format for one in self._plugins)
+        plugins = (plugin.format for plugin in self._plugins)
         return tuple(sorted({*_index().formats, *plugins}))
 
     def find(self, format_id: str) -> AnyReader | None:
         """Return the reader of a format; None when there is none."""
-        for one in self._plugins:
-            if one.format == format_id:
-                return one
+        for plugin in self._plugins:
+            if plugin.format == format_id:
+                return plugin
         module = _index().formats.get(format_id)
-        found = _readers(module) if module is not None else ()
-        return next((one for one in found if one.format == format_id), None)
+        result = _readers(module) if module is not None else ()
+        return next((item for item in result if item.format == format_id), None)
 
     def of_documents(self, data: Mapping[object, object]) -> Iterator[Reader]:
         """Yield the readers that may know a document with these keys at its top."""
@@ -91,9 +91,9 @@ class Readers:
             for reader in _readers(module):
                 if isinstance(reader, Reader):
                     yield reader
-        for one in self._plugins:
-            if isinstance(one, Reader) and not data.keys().isdisjoint(one.keys):
-                yield one
+        for plugin in self._plugins:
+            if isinstance(plugin, Reader) and not data.keys().isdisjoint(plugin.keys):
+                yield plugin
 
     def of_scripts(self, source: Source) -> Iterator[ScriptReader]:
         """Return the readers that may find something in a script or env file."""
@@ -108,8 +108,10 @@ class Readers:
     ) -> Iterator[R]:
         for module, words in words_of.items():
             if not words or any(word in text for word in words):
-                yield from (one for one in _readers(module) if isinstance(one, kind))
-        yield from (one for one in self._plugins if isinstance(one, kind))
+                yield from (
+                    reader for reader in _readers(module) if isinstance(reader, kind)
+                )
+        yield from (plugin for plugin in self._plugins if isinstance(plugin, kind))
 
     def detect_document(self, document: Document) -> Detection | None:
         """Return the format of a document, or None when no reader is sure enough."""
@@ -205,9 +207,9 @@ def _modules() -> list[str]:
 
 
 def _readers(module: str) -> tuple[AnyReader, ...]:
-    found = import_module(f"{__package__}.formats.{module}")
-    readers: tuple[AnyReader, ...] | None = getattr(found, "READERS", None)
-    return readers if readers is not None else (found.READER,)
+    result = import_module(f"{__package__}.formats.{module}")
+    readers: tuple[AnyReader, ...] | None = getattr(result, "READERS", None)
+    return readers if readers is not None else (result.READER,)
 
 
 # What a template will be once it is rendered is told by its keys, never judged.
@@ -235,7 +237,7 @@ def template_format(source: Source, readers: Readers) -> Detection | None:
     except ReadError:
         return None
     for document in documents:
-        found = readers.detect_document(document)
-        if found is not None:
-            return found._replace(confidence=found.confidence * _LESS_SURE)
+        detection = readers.detect_document(document)
+        if detection is not None:
+            return detection._replace(confidence=detection.confidence * _LESS_SURE)
     return None

@@ -27,19 +27,19 @@ _SPARE_LOOKS = 64
 def next_plan(judgement: Judgement) -> Plan | None:
     """What to measure next; None where nothing is left to find out."""
     suspects = judgement.hosts("suspect")
-    cleared = [one for one in judgement.nodes if one.verdict == "cleared"]
+    cleared = [node for node in judgement.nodes if node.verdict == "cleared"]
     if not suspects:
         return _anew(judgement.open) if judgement.open else None
     # Who was never slow comes first.
-    cleared.sort(key=lambda one: one.slow_sets)
+    cleared.sort(key=lambda judged_node: judged_node.slow_sets)
     size = _size(judgement, suspects)
-    found = follow_up(
+    plan = follow_up(
         _by_set(judgement, suspects),
-        [one.host for one in cleared],
+        [judged_node.host for judged_node in cleared],
         size,
         _met(judgement, {*suspects}),
     )
-    return found or _anew([one.host for one in judgement.nodes], size)
+    return plan or _anew([node.host for node in judgement.nodes], size)
 
 
 def _anew(hosts: Sequence[str], size: int = 0) -> Plan | None:
@@ -56,9 +56,9 @@ def _size(judgement: Judgement, suspects: Iterable[str]) -> int:
     wanted = {*suspects}
     return min(
         len(trial.hosts)
-        for one in judgement.nodes
-        if one.host in wanted
-        for trial in one.slow_trials
+        for node in judgement.nodes
+        if node.host in wanted
+        for trial in node.slow_trials
     )
 
 
@@ -66,15 +66,15 @@ def _by_set(judgement: Judgement, suspects: Iterable[str]) -> list[list[str]]:
     """Suspects, those together that were slow in one set."""
     wanted = {*suspects}
     taken: set[str] = set()
-    found: list[list[str]] = []
-    for one in judgement.nodes:
-        if one.host not in wanted or one.host in taken:
+    text_lists: list[list[str]] = []
+    for node in judgement.nodes:
+        if node.host not in wanted or node.host in taken:
             continue
-        smallest = min(one.slow_trials, key=lambda trial: _left(trial.hosts, wanted))
+        smallest = min(node.slow_trials, key=lambda trial: _left(trial.hosts, wanted))
         mates = [host for host in smallest.hosts if host in wanted - taken]
         taken.update(mates)
-        found.append(mates)
-    return found
+        text_lists.append(mates)
+    return text_lists
 
 
 def _left(hosts: Iterable[str], wanted: set[str]) -> int:
@@ -83,12 +83,12 @@ def _left(hosts: Iterable[str], wanted: set[str]) -> int:
 
 def _met(judgement: Judgement, suspects: set[str]) -> dict[str, set[str]]:
     """With whom each suspect has measured."""
-    found: dict[str, set[str]] = {host: set() for host in suspects}
-    for one in judgement.conditions:
-        for trial in one.sets.trials:
+    result: dict[str, set[str]] = {host: set() for host in suspects}
+    for condition in judgement.conditions:
+        for trial in condition.sets.trials:
             for host in suspects.intersection(trial.hosts):
-                found[host].update(trial.hosts)
-    return found
+                result[host].update(trial.hosts)
+    return result
 
 
 def follow_up(
@@ -110,9 +110,9 @@ def follow_up(
     if together is None:
         return None
     pieces = [
-        tuple(one[start : start + together])
-        for one in suspects
-        for start in range(0, len(one), together)
+        tuple(suspect[start : start + together])
+        for suspect in suspects
+        for start in range(0, len(suspect), together)
     ]
     rounds: list[Round] = []
     # A half of a slow set is divided again before anything in it is confirmed.
@@ -130,7 +130,7 @@ def _suspects_in_a_set(
     largest = max(map(len, suspects))
     most = min(max(1, largest // 2), size - 1) if size > 1 else 1
     for number in range(1, most + 1):
-        sets = sum(-(-len(one) // number) for one in suspects)
+        sets = sum(-(-len(suspect) // number) for suspect in suspects)
         if sets * (size - number) <= cleared:
             return number
     return most if size - most <= cleared else None
@@ -237,14 +237,14 @@ def _planned(judgement: Judgement, plans: tuple[Plan, ...]) -> Planned | None:
     if not plans:
         return None
     hosts = dict.fromkeys(host for plan in plans for host in plan.hosts)
-    known = _Names([*(one.host for one in judgement.nodes), *judgement.open])
+    known = _Names([*(node.host for node in judgement.nodes), *judgement.open])
     measured = {
         frozenset(trial.hosts)
-        for one in judgement.conditions
-        for trial in one.sets.trials
+        for condition in judgement.conditions
+        for trial in condition.sets.trials
     }
-    sets = [one for plan in plans for sets in plan.rounds for one in sets]
-    done = sum(frozenset(map(known.measured, one)) in measured for one in sets)
+    sets = [set_ for plan in plans for sets in plan.rounds for set_ in sets]
+    done = sum(frozenset(map(known.measured, set_)) in measured for set_ in sets)
     missing = tuple(host for host in hosts if not known.measured(host))
     return Planned(len(hosts), missing, len(sets), done)
 
@@ -263,9 +263,9 @@ class _Names:
         """The name in the results; empty where they have none, or several."""
         if name in self._names:
             return name
-        found = self._by_short.get(_short(name)) or ""
+        text = self._by_short.get(_short(name)) or ""
         # Two that have different domains are two nodes.
-        return found if found and "" in {_domain(found), _domain(name)} else ""
+        return text if text and "" in {_domain(text), _domain(name)} else ""
 
 
 def _short(name: str) -> str:

@@ -75,13 +75,15 @@ def sorted_runs(runs: Iterable[CollectiveRun]) -> Sorted:
             left_out[reason] += 1
         else:
             by_conditions.setdefault(_conditions(run), []).append(run)
-    found = [
-        one
+    comparables = [
+        comparable
         for conditions, alike in by_conditions.items()
-        if (one := _comparable(conditions, alike, left_out)) is not None
+        if (comparable := _comparable(conditions, alike, left_out)) is not None
     ]
-    found.sort(key=lambda one: (one.conditions.hosts, one.conditions.collective))
-    return Sorted(tuple(found), (*left_out.items(),))
+    comparables.sort(
+        key=lambda item: (item.conditions.hosts, item.conditions.collective)
+    )
+    return Sorted(tuple(comparables), (*left_out.items(),))
 
 
 def _unusable(run: CollectiveRun) -> str:
@@ -119,18 +121,20 @@ def _comparable(
     conditions: Conditions, runs: Sequence[CollectiveRun], left_out: Counter[str]
 ) -> Comparable | None:
     rates = [_rates(run) for run in runs]
-    counts = Counter(size for one in rates for size in one)
+    counts = Counter(size for rate in rates for size in rate)
     if not counts:
         left_out["has no bus bandwidth"] += len(runs)
         return None
     # Bandwidth shows in large messages; one that few runs have compares few.
     measured = sum(map(bool, rates))
-    usual = [one for one, number in counts.items() if 2 * number > measured]
-    size = max(usual) if usual else max(counts, key=lambda one: (counts[one], one))
+    usual = [item for item, number in counts.items() if 2 * number > measured]
+    size = (
+        max(usual) if usual else max(counts, key=lambda count: (counts[count], count))
+    )
     trials: dict[tuple[object, ...], list[Trial]] = {}
-    for run, one in zip(runs, rates, strict=True):
-        fault = _fault(run, has_ended_early=size not in one)
-        rate = one.get(size)
+    for run, item in zip(runs, rates, strict=True):
+        fault = _fault(run, has_ended_early=size not in item)
+        rate = item.get(size)
         if rate is None and not fault:
             left_out[f"has no message of {size:,} bytes"] += 1
             continue
@@ -168,8 +172,8 @@ def _one_of(trials: Sequence[Trial]) -> Trial:
     """One trial of those that repeat it at once: the median, and any fault."""
     if len(trials) == 1:
         return trials[0]
-    rates = [one.bytes_per_second for one in trials if one.bytes_per_second]
-    fault = next((one.fault for one in trials if one.fault), "")
+    rates = [trial.bytes_per_second for trial in trials if trial.bytes_per_second]
+    fault = next((trial.fault for trial in trials if trial.fault), "")
     return trials[0]._replace(
         bytes_per_second=median(rates) if rates else None, fault=fault
     )
@@ -241,19 +245,19 @@ class Judgement(Record):
 
     def hosts(self, verdict: Verdict) -> tuple[str, ...]:
         """The nodes of that verdict."""
-        return tuple(one.host for one in self.nodes if one.verdict == verdict)
+        return tuple(node.host for node in self.nodes if node.verdict == verdict)
 
     @property
     def accused(self) -> tuple[JudgedNode, ...]:
         """The nodes that are blamed, and those that are suspected."""
-        return tuple(one for one in self.nodes if one.verdict != "cleared")
+        return tuple(node for node in self.nodes if node.verdict != "cleared")
 
     @property
     def is_tournament(self) -> bool:
         """Whether different sets measured the same; repeats of one set are none."""
         return any(
-            len({trial.hosts for trial in one.sets.trials}) > 1
-            for one in self.conditions
+            len({trial.hosts for trial in condition.sets.trials}) > 1
+            for condition in self.conditions
         )
 
     @property
@@ -261,37 +265,42 @@ class Judgement(Record):
         """Sets that could not be judged, of nodes of which nothing else tells."""
         left = {*self.open}
         return tuple(
-            one
-            for one in self.conditions
-            if one.state != "judged"
-            and any(not left.isdisjoint(trial.hosts) for trial in one.sets.trials)
+            condition
+            for condition in self.conditions
+            if condition.state != "judged"
+            and any(not left.isdisjoint(trial.hosts) for trial in condition.sets.trials)
         )
 
     def of(self, node: JudgedNode) -> tuple[JudgedSets, Peers]:
         """The sets and the peers by which a node was judged."""
-        for one in self.conditions:
-            if one.sets.conditions == node.conditions and one.peers is not None:
-                return one, one.peers
+        for condition in self.conditions:
+            if (
+                condition.sets.conditions == node.conditions
+                and condition.peers is not None
+            ):
+                return condition, condition.peers
         raise KeyError(node.host)
 
 
 def judge(runs: Iterable[CollectiveRun], limits: Limits) -> Judgement:
     """Judge all runs; those under other conditions apart."""
     listed = tuple(runs)
-    found = sorted_runs(listed)
-    conditions = tuple(_judged(one, limits) for one in found.comparables)
+    sorted_ = sorted_runs(listed)
+    conditions = tuple(
+        _judged(comparable, limits) for comparable in sorted_.comparables
+    )
     nodes = _combined(conditions)
-    known = {one.host for one in nodes}
+    known = {node.host for node in nodes}
     measured = dict.fromkeys(host for run in listed for host in hosts_of(run))
     left = tuple(host for host in measured if host not in known)
-    return Judgement(conditions, nodes, left, found.left_out)
+    return Judgement(conditions, nodes, left, sorted_.left_out)
 
 
 def _judged(sets: Comparable, limits: Limits) -> JudgedSets:
     if _are_too_few(sets, limits):
         return JudgedSets(sets, "too_few")
     peers = _peers(sets.trials, limits)
-    fast = sum((one.bytes_per_second or 0) > peers.most for one in sets.trials)
+    fast = sum((trial.bytes_per_second or 0) > peers.most for trial in sets.trials)
     if fast > limits.split_share * len(sets.trials):
         return JudgedSets(sets, "split", peers)
     if limits.max_deviations * peers.deviation > limits.swing * peers.median:
@@ -309,25 +318,25 @@ def _peers(trials: Sequence[Trial], limits: Limits) -> Peers:
     no outliers, for the best of many tells more of luck than of what is usual.
     """
     noise = limits.max_deviations, limits.max_shortfall
-    sound = [one for one in trials if one.bytes_per_second and not one.fault]
+    sound = [trial for trial in trials if trial.bytes_per_second and not trial.fault]
     best: dict[str, float] = {}
-    for one in sound:
-        for host in one.hosts:
-            best[host] = max(best.get(host, 0.0), one.bytes_per_second or 0.0)
+    for trial in sound:
+        for host in trial.hosts:
+            best[host] = max(best.get(host, 0.0), trial.bytes_per_second or 0.0)
     first = peers_of([*best.values()], *noise)
     usual = [
-        one.bytes_per_second or 0.0
-        for one in sound
-        if all(best[host] >= first.least for host in one.hosts)
+        trial.bytes_per_second or 0.0
+        for trial in sound
+        if all(best[host] >= first.least for host in trial.hosts)
     ]
     return peers_of(usual, *noise) if len(usual) > 1 else first
 
 
 def _are_too_few(sets: Comparable, limits: Limits) -> bool:
     sound = sum(
-        one.bytes_per_second is not None and not one.fault for one in sets.trials
+        trial.bytes_per_second is not None and not trial.fault for trial in sets.trials
     )
-    hosts = {host for one in sets.trials for host in one.hosts}
+    hosts = {host for trial in sets.trials for host in trial.hosts}
     return (
         sound < TWO
         or min(len(sets.trials), len(hosts)) < limits.fewest_sets
@@ -350,21 +359,21 @@ class _Tournament:
         self._proven = {
             host
             for host, own in self.by_host.items()
-            if any(not self._is_slow(one) for one in own)
+            if any(not self._is_slow(trial) for trial in own)
         }
         self._unproven = {
-            id(one): sum(host not in self._proven for host in one.hosts)
-            for one in trials
+            id(trial): sum(host not in self._proven for host in trial.hosts)
+            for trial in trials
         }
-        slow = [one for one in trials if self._is_slow(one)]
+        slow = [trial for trial in trials if self._is_slow(trial)]
         self.slow_sets = len(slow)
         # Sets whose members are all cleared were slow by a swing: so often that is.
-        swings = sum(not self._unproven[id(one)] for one in slow)
+        swings = sum(not self._unproven[id(trial)] for trial in slow)
         among = len(trials) - len(slow) + swings
         # Few sets tell little of it: it is never taken for less than usual.
         seen = (swings + 1) / (among + 1 / limits.usual_swings)
         self._chance = max(seen, limits.usual_swings)
-        wide = [one for one in slow if not self._unproven[id(one)]]
+        wide = [trial for trial in slow if not self._unproven[id(trial)]]
         self._wide_chance = sum(map(self._is_beyond_swing, wide)) / max(1, among)
 
     def _is_slow(self, trial: Trial) -> bool:
@@ -379,15 +388,17 @@ class _Tournament:
     def node(self, host: str) -> JudgedNode:
         """What all sets of one node say of it."""
         own = self.by_host[host]
-        slow = [one for one in own if self._is_slow(one)]
+        slow = [trial for trial in own if self._is_slow(trial)]
         is_proven = host in self._proven
         # Nobody else is left to blame: every other member is cleared.
-        against = [one for one in slow if self._unproven[id(one)] == (not is_proven)]
+        against = [
+            trial for trial in slow if self._unproven[id(trial)] == (not is_proven)
+        ]
         fast = len(own) - len(slow)
         partners = _different(against)
         tail = at_least(len(against), len(against) + fast, self._chance)
         chance = tail * len(self.by_host)
-        rates = [one.bytes_per_second for one in own if one.bytes_per_second]
+        rates = [trial.bytes_per_second for trial in own if trial.bytes_per_second]
         rate = median(rates) if rates else None
         verdict, why = self._verdict(slow, against, fast, partners, chance)
         return JudgedNode(
@@ -415,13 +426,13 @@ class _Tournament:
     ) -> tuple[Verdict, str]:
         is_often = len(against) > fast
         is_no_chance = partners >= TWO and chance < self._limits.largest_chance
-        told = _against(against, partners)
-        beyond = [one for one in against if self._is_beyond_swing(one)]
+        text = _against(against, partners)
+        beyond = [trial for trial in against if self._is_beyond_swing(trial)]
         if not fast and 2 * len(beyond) > len(against) and self._is_no_swing(beyond):
             worse = _against(beyond, _different(beyond))
             return "slow", f"{worse}, by over {self._limits.swing:.0%}"
         if is_no_chance and is_often:
-            return "slow", f"{told}; as swings, {_seldom(chance)}"
+            return "slow", f"{text}; as swings, {_seldom(chance)}"
         of_all = f"in {fast or len(slow)} of {len(slow) + fast} sets"
         if fast and not is_often and not is_no_chance:
             return "cleared", f"at full speed {of_all}"
@@ -445,20 +456,22 @@ class _Tournament:
             return f"unsteady, at full speed {of_all}"
         if not against:
             return "its partners are not cleared either"
-        told = _against(against, partners)
+        text = _against(against, partners)
         if partners < TWO:
-            return f"{told}; it takes two"
-        return f"{told}, as swings of {self._limits.swing:.0%} may make it"
+            return f"{text}; it takes two"
+        return f"{text}, as swings of {self._limits.swing:.0%} may make it"
 
 
 def _different(trials: Iterable[Trial]) -> int:
     """Different sets of partners; a node that measures alone is asked each time."""
-    return len({one.hosts if len(one.hosts) > 1 else one.place for one in trials})
+    return len(
+        {trial.hosts if len(trial.hosts) > 1 else trial.place for trial in trials}
+    )
 
 
 def _against(trials: Sequence[Trial], partners: int) -> str:
     """With whom it was slow, or did worse."""
-    faults = dict.fromkeys(one.fault for one in trials if one.fault)
+    faults = dict.fromkeys(trial.fault for trial in trials if trial.fault)
     what = f"{', '.join(faults)} " if faults else ""
     if trials and len(trials[0].hosts) == 1:
         return f"{what}in {len(trials)} runs"
@@ -481,35 +494,45 @@ def _combined(conditions: Sequence[JudgedSets]) -> tuple[JudgedNode, ...]:
     and was at full speed under other conditions, is cleared.
     """
     by_host: dict[str, list[JudgedNode]] = {}
-    for one in conditions:
-        for node in one.nodes:
+    for condition in conditions:
+        for node in condition.nodes:
             by_host.setdefault(node.host, []).append(node)
     blamed = {
         host
-        for host, found in by_host.items()
-        if any(one.verdict == "slow" for one in found)
+        for host, judged_nodes in by_host.items()
+        if any(judged_node.verdict == "slow" for judged_node in judged_nodes)
     }
-    nodes = [_judgement_one_of(found, blamed) for found in by_host.values()]
-    nodes.sort(key=lambda one: (_WORST_FIRST.index(one.verdict), one.share or 0.0))
+    nodes = [
+        _judgement_one_of(judged_nodes, blamed) for judged_nodes in by_host.values()
+    ]
+    nodes.sort(key=lambda node: (_WORST_FIRST.index(node.verdict), node.share or 0.0))
     return tuple(nodes)
 
 
-def _judgement_one_of(found: Sequence[JudgedNode], blamed: Iterable[str]) -> JudgedNode:
+def _judgement_one_of(
+    judged_nodes: Sequence[JudgedNode], blamed: Iterable[str]
+) -> JudgedNode:
     left = [
-        one
-        for one in found
-        if one.verdict != "suspect"
-        or not all(_is_explained(trial, one.host, blamed) for trial in one.slow_trials)
+        judged_node
+        for judged_node in judged_nodes
+        if judged_node.verdict != "suspect"
+        or not all(
+            _is_explained(trial, judged_node.host, blamed)
+            for trial in judged_node.slow_trials
+        )
     ]
-    is_cleared = any(one.verdict == "cleared" for one in left)
+    is_cleared = any(judged_node.verdict == "cleared" for judged_node in left)
     return min(
-        left if is_cleared else found,
-        key=lambda one: (_WORST_FIRST.index(one.verdict), one.share or 0.0),
+        left if is_cleared else judged_nodes,
+        key=lambda judged_node: (
+            _WORST_FIRST.index(judged_node.verdict),
+            judged_node.share or 0.0,
+        ),
     )
 
 
 def _is_explained(trial: Trial, host: str, blamed: Iterable[str]) -> bool:
-    return any(one != host and one in blamed for one in trial.hosts)
+    return any(text != host and text in blamed for text in trial.hosts)
 
 
 _BINARY = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
@@ -535,34 +558,46 @@ def size_words(size: int) -> str:
 
 def set_words(sets: Comparable) -> str:
     """What was measured: `all_reduce of 1 GiB over 2 nodes (16 ranks)`."""
-    found = sets.conditions
-    nodes = "1 node" if found.hosts == 1 else f"{found.hosts:,} nodes"
-    ranks = f" ({found.ranks:,} ranks)" if found.ranks else ""
-    return f"{found.collective} of {size_words(sets.size_bytes)} over {nodes}{ranks}"
+    conditions = sets.conditions
+    nodes = "1 node" if conditions.hosts == 1 else f"{conditions.hosts:,} nodes"
+    ranks = f" ({conditions.ranks:,} ranks)" if conditions.ranks else ""
+    return (
+        f"{conditions.collective} of {size_words(sets.size_bytes)} over {nodes}{ranks}"
+    )
 
 
 def condition_words(sets: Comparable) -> str:
     """The rest of the conditions: `float32, out_of_place, nccl, by nccl-tests`."""
-    found = sets.conditions
-    parts = [found.data_type, found.placement, found.algorithm, found.backend]
-    told = [one for one in parts if one]
-    if found.tool:
-        told.append(f"by {found.tool}")
-    return ", ".join(told)
+    conditions = sets.conditions
+    parts = [
+        conditions.data_type,
+        conditions.placement,
+        conditions.algorithm,
+        conditions.backend,
+    ]
+    texts = [part for part in parts if part]
+    if conditions.tool:
+        texts.append(f"by {conditions.tool}")
+    return ", ".join(texts)
 
 
-def undecided_words(one: JudgedSets, limits: Limits) -> str:
+def undecided_words(judged_sets: JudgedSets, limits: Limits) -> str:
     """Why sets cannot be judged by their peers."""
-    sets, size = len(one.sets.trials), one.sets.size_bytes
-    if one.state == "split" and one.peers is not None:
+    sets, size = len(judged_sets.sets.trials), judged_sets.sets.size_bytes
+    if judged_sets.state == "split" and judged_sets.peers is not None:
         return (
             f"more than {limits.split_share:.0%} of {sets:,} sets are above "
-            f"{rate_words(one.peers.most)} GB/s, where the median is "
-            f"{rate_words(one.peers.median)}: either most nodes are slow, or some sets "
+            f"{rate_words(judged_sets.peers.most)} GB/s, where the median is "
+            f"{rate_words(judged_sets.peers.median)}: either most nodes are slow, "
+            "or some sets "
             "have shorter ways, as within a rack; measure in smaller sets"
         )
-    if one.state == "noisy" and one.peers is not None:
-        noise = limits.max_deviations * one.peers.deviation / one.peers.median
+    if judged_sets.state == "noisy" and judged_sets.peers is not None:
+        noise = (
+            limits.max_deviations
+            * judged_sets.peers.deviation
+            / judged_sets.peers.median
+        )
         return (
             f"{sets:,} sets spread too far: {limits.max_deviations:g} MAD are "
             f"{noise:.0%} of the median, and a slow node would hide in that; measure "

@@ -32,13 +32,13 @@ class Plan(Record):
     @property
     def hosts(self) -> Hosts:
         """All nodes that take part, each once."""
-        found = (host for sets in self.rounds for one in sets for host in one)
-        return tuple(dict.fromkeys(found))
+        result = (host for sets in self.rounds for set_ in sets for host in set_)
+        return tuple(dict.fromkeys(result))
 
     @property
     def largest_set(self) -> int:
         """The nodes of its largest set."""
-        return max((len(one) for sets in self.rounds for one in sets), default=0)
+        return max((len(set_) for sets in self.rounds for set_ in sets), default=0)
 
 
 def usual_pair_rounds(count: int) -> int:
@@ -68,21 +68,21 @@ def pairs(hosts: Sequence[str], rounds: int | None = None) -> Plan:
     wanted = usual_pair_rounds(count) if rounds is None else rounds
     wanted = max(0, min(wanted, turns))
     made = tuple(_turn(seats, index * turns // wanted) for index in range(wanted))
-    return Plan("pairs", tuple(one for one in made if one))
+    return Plan("pairs", tuple(text_lists for text_lists in made if text_lists))
 
 
 def _turn(seats: Sequence[str | None], turn: int) -> Round:
     """One turn of the circle: the last seat stays, seats i and turn - i meet."""
     ring = len(seats) - 1
-    found: list[Hosts] = []
+    text_lists: list[Hosts] = []
     for seat in range(ring):
         other = (turn - seat) % ring
         if other < seat:
             continue
         left, right = seats[seat], seats[ring if other == seat else other]
         if left is not None and right is not None:
-            found.append((left, right))
-    return tuple(found)
+            text_lists.append((left, right))
+    return tuple(text_lists)
 
 
 def usual_group_size(count: int) -> int:
@@ -115,13 +115,13 @@ def groups(
 def _groups(seated: Sequence[str], size: int, step: int) -> Round:
     """Groups along the rows of a table, then along ever steeper diagonals of it."""
     number = len(seated) // size
-    found: list[list[str]] = [[] for _ in range(number)]
+    text_lists: list[list[str]] = [[] for _ in range(number)]
     for seat, host in enumerate(seated):
         row, column = divmod(seat, size)
         down = step * column
         # A turn further each time around, or members of a row would meet again.
-        found[(row + down + down // number) % number].append(host)
-    return tuple(map(tuple, found))
+        text_lists[(row + down + down // number) % number].append(host)
+    return tuple(map(tuple, text_lists))
 
 
 SCHEMA = "speccheck-bench-plan/1"
@@ -142,7 +142,7 @@ def plan_text(plan: Plan, about: Mapping[str, object]) -> Iterator[str]:
     yield ' "rounds": ['
     for index, sets in enumerate(plan.rounds):
         yield ",\n  [\n   " if index else "\n  [\n   "
-        yield ",\n   ".join(json.dumps(one) for one in sets)
+        yield ",\n   ".join(json.dumps(set_) for set_ in sets)
         yield "\n  ]"
     yield "\n ]\n}\n" if plan.rounds else "]\n}\n"
 
@@ -163,8 +163,8 @@ def plan_of(text: str, name: str) -> Plan:
     except RecursionError:
         _refuse(name, "nested too deeply")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, dict) else None
-        _refuse(name, f"schema is {json.dumps(found)[:60]}, not {SCHEMA}")
+        result = data.get("schema") if isinstance(data, dict) else None
+        _refuse(name, f"schema is {json.dumps(result)[:60]}, not {SCHEMA}")
     kind, rounds = data.get("kind"), data.get("rounds")
     if kind not in _KINDS:
         _refuse(name, f"kind is {json.dumps(kind)[:60]}, not one of {_KINDS}")
@@ -173,7 +173,8 @@ def plan_of(text: str, name: str) -> Plan:
     plan = Plan(
         kind,
         tuple(
-            _round(one, f"rounds[{index}]", name) for index, one in enumerate(rounds)
+            _round(round_, f"rounds[{index}]", name)
+            for index, round_ in enumerate(rounds)
         ),
     )
     if sum(map(len, plan.rounds)) > _MOST_SETS:
@@ -184,20 +185,20 @@ def plan_of(text: str, name: str) -> Plan:
 def _round(data: object, at: str, name: str) -> Round:
     if not isinstance(data, list):
         _refuse(name, f"{at}: no list of sets")
-    sets = tuple(_set(one, f"{at}[{index}]", name) for index, one in enumerate(data))
+    sets = tuple(_set(item, f"{at}[{index}]", name) for index, item in enumerate(data))
     seen: set[str] = set()
-    for index, one in enumerate(sets):
-        twice = seen.intersection(one) or (len({*one}) < len(one) and {*one})
+    for index, set_ in enumerate(sets):
+        twice = seen.intersection(set_) or (len({*set_}) < len(set_) and {*set_})
         if twice:
             _refuse(name, f"{at}[{index}]: {min(twice)} is in two sets of the round")
-        seen.update(one)
+        seen.update(set_)
     return sets
 
 
 def _set(data: object, at: str, name: str) -> Hosts:
     if not isinstance(data, list) or not data:
         _refuse(name, f"{at}: no list of host names")
-    if not all(isinstance(one, str) and one for one in data):
+    if not all(isinstance(text, str) and text for text in data):
         _refuse(name, f"{at}: a host name is a text")
     return tuple(data)
 

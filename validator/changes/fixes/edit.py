@@ -39,18 +39,18 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[position:]])
 
 
-def overlaps(one: Sequence[Edit], others: Iterable[Edit]) -> bool:
+def overlaps(edits: Sequence[Edit], others: Iterable[Edit]) -> bool:
     """Return whether edits touch the same characters, or the same gap between two."""
     return any(
         first.start <= other.end and other.start <= first.end
         for other in others
-        for first in one
+        for first in edits
     )
 
 
 def crosses(edits: Sequence[Edit]) -> bool:
     """Whether two of several edits, in their order, change the same characters."""
-    return any(following.start < one.end for one, following in pairwise(edits))
+    return any(following.start < edit.end for edit, following in pairwise(edits))
 
 
 def line_start(text: str, offset: int) -> int:
@@ -60,15 +60,15 @@ def line_start(text: str, offset: int) -> int:
 
 def line_end(text: str, offset: int) -> int:
     """Return the offset behind the line of an offset, its line end included."""
-    found = text.find("\n", offset)
-    return len(text) if found < 0 else found + 1
+    number = text.find("\n", offset)
+    return len(text) if number < 0 else number + 1
 
 
 def line_stop(text: str, offset: int) -> int:
     """Return the offset at which the line of an offset ends, before its line end."""
     end = line_end(text, offset)
-    found = _LINE_END.search(text, line_start(text, offset), end)
-    return found.start() if found else end
+    match = _LINE_END.search(text, line_start(text, offset), end)
+    return match.start() if match else end
 
 
 def newline(text: str, offset: int) -> str:
@@ -76,8 +76,8 @@ def newline(text: str, offset: int) -> str:
     stop, end = line_stop(text, offset), line_end(text, offset)
     if end > stop:
         return text[stop:end]
-    found = _LINE_END.search(text)
-    return found[0] if found else "\n"
+    match = _LINE_END.search(text)
+    return match[0] if match else "\n"
 
 
 def added_line(text: str, offset: int, line: str) -> Edit:
@@ -187,8 +187,8 @@ def _blanked(
 ) -> str:
     """Return what is between the brackets, with comments between items as blanks."""
 
-    def blank(found: re.Match[str]) -> str:
-        return "".join(sign if sign in "\r\n" else " " for sign in found[0])
+    def blank(match: re.Match[str]) -> str:
+        return "".join(sign if sign in "\r\n" else " " for sign in match[0])
 
     parts: list[str] = []
     position = inside[0]
@@ -289,17 +289,17 @@ def _after(data: object, path: KeyPath, step: KeyChange) -> object:
         return step.value
     first, *rest = path
     if isinstance(data, list) and isinstance(first, int):
-        found = list(data)
+        result = list(data)
         if rest or step.kind == "set":
-            found[first] = _after(found[first], tuple(rest), step)
+            result[first] = _after(result[first], tuple(rest), step)
         elif step.kind == "remove":
-            del found[first]
+            del result[first]
         elif step.kind == "add_entry":
-            found.insert(first + 1, entry_like(found[first], step))
+            result.insert(first + 1, entry_like(result[first], step))
         else:
             message = "an item of a list has no key"
             raise CannotEdit(message)
-        return found
+        return result
     if not isinstance(data, dict):
         message = "the key is not there any more"
         raise CannotEdit(message)
@@ -313,15 +313,15 @@ def _of_mapping(data: dict[object, object], key: object, step: KeyChange) -> obj
     if step.kind in {"rename", "add"} and step.name in data:
         message = f"{step.name} is set there already"
         raise CannotEdit(message)
-    found: dict[object, object] = {}
+    result: dict[object, object] = {}
     for name, value in data.items():
         if name != key:
-            found[name] = value
+            result[name] = value
         elif step.kind == "rename":
-            found[step.name] = value
+            result[step.name] = value
         elif step.kind == "add":
-            found |= {name: value, step.name: step.value}
-    return found
+            result |= {name: value, step.name: step.value}
+    return result
 
 
 def entry_like(entry: object, step: KeyChange) -> dict[object, object]:
@@ -335,14 +335,14 @@ def entry_like(entry: object, step: KeyChange) -> dict[object, object]:
     raise CannotEdit(message)
 
 
-def is_same(one: object, other: object) -> bool:
+def is_same(item: object, other: object) -> bool:
     """Return whether two trees hold the same values of the same types."""
-    if type(one) is not type(other):
+    if type(item) is not type(other):
         return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        return list(map(repr, sorted(one, key=repr))) == list(
+    if isinstance(item, dict) and isinstance(other, dict):
+        return list(map(repr, sorted(item, key=repr))) == list(
             map(repr, sorted(other, key=repr))
-        ) and all(is_same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return one == other or (one != one and other != other)  # noqa: PLR0124 - NaN
+        ) and all(is_same(value, other[key]) for key, value in item.items())
+    if isinstance(item, list) and isinstance(other, list):
+        return len(item) == len(other) and all(map(is_same, item, other))
+    return item == other or (item != item and other != other)  # noqa: PLR0124 - NaN

@@ -75,7 +75,7 @@ def verify(
     """
     try:
         new = Source(source.name, edited(source.text, edits), source.language)
-        found = {document.index: document.data for document in new.documents}
+        result = {document.index: document.data for document in new.documents}
     except ReadError as error:
         message = f"the edited text could not be read: {error.problem}"
         raise CannotEdit(message) from error
@@ -84,7 +84,7 @@ def verify(
         wanted[document.index] = document.data
         for step in steps.get(document.index, ()):
             wanted[document.index] = after(wanted[document.index], step)
-    if not is_same(found, wanted):
+    if not is_same(result, wanted):
         message = "the edited text would say more or less than is wanted"
         raise CannotEdit(message)
 
@@ -106,7 +106,7 @@ def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
     Raises:
         CannotEdit: a change cannot be made by an edit that changes nothing else.
     """
-    found: FileEdits = {}
+    result: FileEdits = {}
     by_file: dict[str, list[Change]] = {}
     for change in fix.changes:
         by_file.setdefault(change.place.file, []).append(change)
@@ -115,11 +115,11 @@ def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
         if source is None:
             message = f"{file or 'what is not stated'} is no file of this run"
             raise CannotEdit(message)
-        found[file] = _in_file(source, tuple(dict.fromkeys(changes)))
-    if not found:
+        result[file] = _in_file(source, tuple(dict.fromkeys(changes)))
+    if not result:
         message = "it names no change"
         raise CannotEdit(message)
-    return found
+    return result
 
 
 def _in_file(source: Source, changes: tuple[Change, ...]) -> Edits:
@@ -128,10 +128,10 @@ def _in_file(source: Source, changes: tuple[Change, ...]) -> Edits:
         return _of_change(source, changes[0])
     text = _one_by_one(source, changes)
     try:
-        found = [edit for change in changes for edit in _of_change(source, change)]
+        edits = [edit for change in changes for edit in _of_change(source, change)]
     except CannotEdit:
-        found = []
-    together = tuple(sorted(dict.fromkeys(found)))
+        edits = []
+    together = tuple(sorted(dict.fromkeys(edits)))
     if not crosses(together) and edited(source.text, together) == text:
         return together
     return (_as_one(source.text, text),)
@@ -210,7 +210,9 @@ def _document(source: Source, change: Change) -> Document:
 def _demand_once(document: Document, step: KeyChange) -> None:
     """A key that stands there twice would come back when one of them goes."""
     is_kept = step.kind in {"set", "add", "add_entry"}
-    if not is_kept and any(one.path == step.path for one in document.duplicates):
+    if not is_kept and any(
+        duplicate.path == step.path for duplicate in document.duplicates
+    ):
         message = "the key stands there twice"
         raise CannotEdit(message)
 
@@ -256,18 +258,22 @@ def placed_edits(
     if finding.fix is None or finding.waiver is not None:
         return ()
     try:
-        found = edits_of(finding.fix, sources)
+        result = edits_of(finding.fix, sources)
     except CannotEdit:
         return ()
     placed: list[PlacedEdit] = []
-    for file, edits in found.items():
+    for file, edits in result.items():
         lines = LineTable(sources[file].text)
         placed += [
-            PlacedEdit(file, *lines.place(one.start), *lines.place(one.end), one.text)
-            for one in sorted(edits)
+            PlacedEdit(
+                file, *lines.place(edit.start), *lines.place(edit.end), edit.text
+            )
+            for edit in sorted(edits)
         ]
     # Of a text with stars in place of a credential nobody could make an edit.
-    is_shown = all(hidden(one.text) == one.text for one in placed)
+    is_shown = all(
+        hidden(placed_edit.text) == placed_edit.text for placed_edit in placed
+    )
     return tuple(placed) if is_shown else ()
 
 
@@ -280,12 +286,13 @@ def proposed_fix(proposal: Proposal) -> Fix | None:
         return None
     changes: list[Change] = []
     for setting in proposal.settings:
-        found = _changes(setting)
-        if not found:
+        result = _changes(setting)
+        if not result:
             return None
-        changes += found
+        changes += result
     says = ", ".join(
-        f"{one.keys[0].key} {one.before} -> {one.after}" for one in proposal.settings
+        f"{setting.keys[0].key} {setting.before} -> {setting.after}"
+        for setting in proposal.settings
     )
     return Fix(says, tuple(changes), is_safe=False)
 

@@ -126,11 +126,11 @@ def _verify(source: Source, document: Document, path: KeyPath, edits: Edits) -> 
     """Read the edited text: all but the script is what it was."""
     new = Source(source.name, edited(source.text, edits), source.language)
     try:
-        found = {one.index: one.data for one in new.documents}
+        result = {document.index: document.data for document in new.documents}
     except ReadError as error:
         message = f"the edited text could not be read: {error.problem}"
         raise CannotEdit(message) from error
-    script = at_path(found.get(document.index), path)
+    script = at_path(result.get(document.index), path)
     if not isinstance(script, str):
         message = "the script would be no text any more"
         raise CannotEdit(message)

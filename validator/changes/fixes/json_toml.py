@@ -41,7 +41,7 @@ def json_edits(document: Document, step: KeyChange) -> Edits:
             message = "an item of a list has no key"
             raise CannotEdit(message)
         return (Edit(*node.key, json_scalar(step.name)),)
-    items = [_extent(one) for one in (holder.children or {}).values()]
+    items = [_extent(child) for child in (holder.children or {}).values()]
     start, end = holder.value
     listed = Listed(text, (start + 1, end - 1), items, _JSON_COMMENT)
     if items != sorted(items):
@@ -167,9 +167,10 @@ def _of_inline(text: str, holder: TreeNode, index: int, step: KeyChange) -> Edit
     children = list((holder.children or {}).values())
     node = children[index]
     items = [
-        (one.key[0] if one.key else one.value[0], one.value[1]) for one in children
+        (child.key[0] if child.key else child.value[0], child.value[1])
+        for child in children
     ]
-    if items != sorted(items) or any("." in _before(text, one) for one in children):
+    if items != sorted(items) or any("." in _before(text, child) for child in children):
         message = "it is written with dotted keys in an inline table"
         raise CannotEdit(message)
     listed = _listed(text, holder, items)
@@ -188,7 +189,7 @@ def _of_list(text: str, holder: TreeNode, index: int, step: KeyChange) -> Edits:
     children = list((holder.children or {}).values())
     is_array = text[start : start + 1] == "[" and not text.startswith("[[", start)
     if step.kind == "remove" and is_array and children[index].key is None:
-        items = [one.value for one in children]
+        items = [child.value for child in children]
         if items and items == sorted(items) and items[0][0] > start:
             return _listed(text, holder, items).without(index)
     message = "it is a table, or an item of a list"

@@ -131,12 +131,12 @@ def target_at(text: str, region: Extent, offset: int, key: str) -> Target:
     """
     whole = region
     for _ in range(_MOST_LEVELS):
-        found = _target(text, region, offset, key)
-        if isinstance(found, Target):
-            return found
-        if found is None or found == region:
+        target = _target(text, region, offset, key)
+        if isinstance(target, Target):
+            return target
+        if target is None or target == region:
             break
-        region = found
+        region = target
     if key.startswith("-"):
         variable = _variable_at(text, whole, offset)
         if variable is not None:
@@ -165,9 +165,9 @@ def _target(text: str, region: Extent, offset: int, key: str) -> Target | Extent
             for index, (start, stop) in enumerate(words)
             if start <= offset < max(stop, start + 1) or offset == stop
         )
-        found = _among(text, moved, index, offset, key)
-        if found is not None:
-            return found._replace(region=region)
+        target = _among(text, moved, index, offset, key)
+        if target is not None:
+            return target._replace(region=region)
         return _inside(text, words[index])
     return None
 
@@ -177,13 +177,22 @@ def _variable_at(text: str, region: Extent, offset: int) -> Target | None:
     base, end = region
     block, _ = parsed(text[base:end])
     for simple, is_only in simples(block):
-        for one in simple.assignments:
+        for assignment in simple.assignments:
             start, first, stop = (
-                base + at for at in (one.start, one.value.start, one.value.end)
+                base + at
+                for at in (
+                    assignment.start,
+                    assignment.value.start,
+                    assignment.value.end,
+                )
             )
             bare = first + (text[first : first + 1] in {"'", '"'})
-            uses = re.findall(rf"\$\{{?{one.name}\b", text[base:end])
-            if offset in {first, bare} and one.elements is None and len(uses) == 1:
+            uses = re.findall(rf"\$\{{?{assignment.name}\b", text[base:end])
+            if (
+                offset in {first, bare}
+                and assignment.elements is None
+                and len(uses) == 1
+            ):
                 run = Run(words_of(simple), is_only=is_only)
                 run = run._replace(
                     words=tuple(
@@ -191,7 +200,7 @@ def _variable_at(text: str, region: Extent, offset: int) -> Target | None:
                     )
                 )
                 index = run.words.index((start, stop))
-                name = start, start + len(one.name)
+                name = start, start + len(assignment.name)
                 return Target(run, index, index, name, (first, stop), "=", region)
     return None
 
@@ -217,30 +226,37 @@ def _inner(statement: Statement) -> Iterator[tuple[Block, bool]]:
     elif isinstance(statement, Group | Function | For):
         blocks = (statement.body,)
     elif isinstance(statement, If):
-        blocks = (*(one for arm in statement.arms for one in arm), statement.otherwise)
+        blocks = (
+            *(item for arm in statement.arms for item in arm),
+            statement.otherwise,
+        )
     elif isinstance(statement, While):
         blocks = (statement.condition, statement.body)
     elif isinstance(statement, Case):
         for _, body in statement.arms:
             yield body, False
-    for one in parts:
-        yield (one,), True
+    for part in parts:
+        yield (part,), True
     for block in blocks:
         yield block, True
 
 
 def words_of(simple: Simple) -> tuple[Extent, ...]:
     """Return the extents of all words and assignments of a command, in order."""
-    found = [(one.start, one.value.end) for one in simple.assignments]
-    found += [(one.start, one.end) for one in simple.words]
-    return tuple(sorted(found))
+    number_lists = [
+        (assignment.start, assignment.value.end) for assignment in simple.assignments
+    ]
+    number_lists += [(word.start, word.end) for word in simple.words]
+    return tuple(sorted(number_lists))
 
 
 def _run_at(simple: Simple, at: int) -> Run | None:
-    for one in simple.assignments:
-        for element in one.elements or ():
+    for assignment in simple.assignments:
+        for element in assignment.elements or ():
             if element.start <= at < max(element.end, element.start + 1):
-                words = tuple((word.start, word.end) for word in one.elements or ())
+                words = tuple(
+                    (word.start, word.end) for word in assignment.elements or ()
+                )
                 return Run(words, is_array=True)
     words = words_of(simple)
     if any(
@@ -252,7 +268,10 @@ def _run_at(simple: Simple, at: int) -> Run | None:
 
 
 def _is_empty_value(simple: Simple, stop: int) -> bool:
-    return any(one.value.start == one.value.end == stop for one in simple.assignments)
+    return any(
+        assignment.value.start == assignment.value.end == stop
+        for assignment in simple.assignments
+    )
 
 
 def _among(text: str, run: Run, index: int, offset: int, key: str) -> Target | None:
@@ -334,10 +353,10 @@ def _inside(text: str, word: Extent) -> Extent | None:
     """Return what the quotes of a word hold; None for a word without quotes."""
     start, stop = word
     written = text[start:stop]
-    found = [at for at in (written.find("'"), written.find('"')) if at >= 0]
-    if not found:
+    numbers = [at for at in (written.find("'"), written.find('"')) if at >= 0]
+    if not numbers:
         return None
-    first = min(found)
+    first = min(numbers)
     last = written.rfind(written[first])
     return (start + first + 1, start + last) if last > first else None
 
@@ -345,30 +364,34 @@ def _inside(text: str, word: Extent) -> Extent | None:
 def texts_of(text: str) -> tuple[list[str], int]:
     """The words of a script as written, and how much of it a shell would refuse."""
     block, refused = parsed(text)
-    found: list[str] = []
+    texts: list[str] = []
     for simple, _ in simples(block):
-        arrays = {one.start: one.elements for one in simple.assignments}
+        arrays = {
+            assignment.start: assignment.elements for assignment in simple.assignments
+        }
         for start, stop in words_of(simple):
             elements = arrays.get(start)
             if elements is None:
-                found.append(text[start:stop])
+                texts.append(text[start:stop])
             else:
-                found.append(text[start:stop].partition("(")[0])
-                found += [text[one.start : one.end] for one in elements]
-        found += [text[one.start : one.end] for one in simple.documents]
-    return found, refused
+                texts.append(text[start:stop].partition("(")[0])
+                texts += [text[element.start : element.end] for element in elements]
+        texts += [text[document.start : document.end] for document in simple.documents]
+    return texts, refused
 
 
 def is_declaration(text: str, run: Run) -> Sequence[Extent]:
     """Return the words `export`, `declare -x` in front of the assignments of a run."""
-    found: list[Extent] = []
+    number_lists: list[Extent] = []
     for start, stop in run.words:
         word = text[start:stop]
-        if (not found and word in _DECLARING) or (found and word.startswith("-")):
-            found.append((start, stop))
+        if (not number_lists and word in _DECLARING) or (
+            number_lists and word.startswith("-")
+        ):
+            number_lists.append((start, stop))
         else:
             break
-    return found
+    return number_lists
 
 
 _NAME = lazy_pattern(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -448,7 +471,7 @@ def _removed(text: str, target: Target) -> Edits:
             raise CannotEdit(message)
         return (Edit(start - 1, end, ""),)
     removed = run.words[target.first : target.last + 1]
-    rest = [one for one in run.words if one not in removed]
+    rest = [word for word in run.words if word not in removed]
     if not run.is_array and rest == list(is_declaration(text, run)):
         return (_statement(text, target),)
     if not rest:
@@ -467,7 +490,7 @@ def _removed(text: str, target: Target) -> Edits:
         if continued is not None:
             return (Edit(continued.start(), stop, ""),)
     if is_alone or target.first == 0:
-        following = [one for one, _ in run.words if one >= end]
+        following = [number for number, _ in run.words if number >= end]
         if following and following[0] <= stop:
             return (Edit(start, following[0], ""),)
     blank = len(text[:start]) - len(text[:start].rstrip(" \t"))
@@ -544,7 +567,9 @@ def _old(text: str, target: Target) -> str:
 def _verify(text: str, target: Target, edits: Edits, change: Change) -> None:
     """Read the script again: its words are the same but for what was changed."""
     start, end = target.region
-    inner = tuple(Edit(one.start - start, one.end - start, one.text) for one in edits)
+    inner = tuple(
+        Edit(edit.start - start, edit.end - start, edit.text) for edit in edits
+    )
     old = text[start:end]
     before, refused = texts_of(old)
     after, refused_after = texts_of(edited(old, inner))
@@ -597,9 +622,9 @@ def line_edits(name: str, text: str, span: Span, change: Change) -> Edits:
     """Return the edits of a change in an environment file; raises CannotEdit."""
     first = line_start(text, offset_of(text, span))
     pattern = _BARE_LINE if _is_bare(name) else _LINE
-    found = pattern.fullmatch(text, first, line_end(text, first))
+    match = pattern.fullmatch(text, first, line_end(text, first))
     key = change.place.key
-    if found is None or found[2] != key:
+    if match is None or match[2] != key:
         message = f"its line sets no {key}"
         raise CannotEdit(message)
     if change.kind in {"rename", "remove"}:
@@ -609,18 +634,18 @@ def line_edits(name: str, text: str, span: Span, change: Change) -> Edits:
             raise CannotEdit(message)
     if change.kind == "rename":
         # Blanks around a name are a part of it for NCCL.
-        whole = (found.start(1), found.end(3) - 1)
-        return (Edit(*(whole if _is_bare(name) else found.span(2)), change.name),)
+        whole = (match.start(1), match.end(3) - 1)
+        return (Edit(*(whole if _is_bare(name) else match.span(2)), change.name),)
     if change.kind == "remove":
-        return (Edit(first, found.end(), ""),)
+        return (Edit(first, match.end(), ""),)
     text_of = shell_text(change.value)
     if not _is_bare(name):
         if change.kind == "set":
-            demand_plain(found[4])
-        text_of = shell_word(text_of, found[4] if "$" not in found[4] else "")
+            demand_plain(match[4])
+        text_of = shell_word(text_of, match[4] if "$" not in match[4] else "")
     if change.kind == "set":
-        return (Edit(*found.span(4), text_of),)
-    line = f"{found[1]}{change.name}{found[3]}{text_of}"
+        return (Edit(*match.span(4), text_of),)
+    line = f"{match[1]}{change.name}{match[3]}{text_of}"
     return (added_line(text, first, line),)
 
 
@@ -634,13 +659,13 @@ def directive_edits(text: str, span: Span, change: Change) -> Edits:
     """Return the edits of a change in a `#SBATCH` line; raises CannotEdit."""
     offset = offset_of(text, span)
     first, stop = line_start(text, offset), line_stop(text, offset)
-    found = _DIRECTIVE.fullmatch(text, offset, min(offset + span.length, stop))
-    if found is None:
+    match = _DIRECTIVE.fullmatch(text, offset, min(offset + span.length, stop))
+    if match is None:
         message = "its line holds no such option"
         raise CannotEdit(message)
-    start, end = found.span()
+    start, end = match.span()
     if change.kind == "rename":
-        return (Edit(*found.span(1), change.name),)
+        return (Edit(*match.span(1), change.name),)
     if change.kind == "remove":
         rest = text[first:start] + text[end:stop]
         if not rest.replace(_SBATCH, "", 1).partition("#")[0].strip():
@@ -650,11 +675,11 @@ def directive_edits(text: str, span: Span, change: Change) -> Edits:
     if change.kind == "add":
         value = "" if change.value is None else f"={_directive_word(change)}"
         return (added_line(text, offset, f"{_SBATCH} {change.name}{value}"),)
-    if not found[3]:
-        message = f"{found[1]} has no value there"
+    if not match[3]:
+        message = f"{match[1]} has no value there"
         raise CannotEdit(message)
-    demand_plain(found[3])
-    return (Edit(*found.span(3), _directive_word(change, found[3])),)
+    demand_plain(match[3])
+    return (Edit(*match.span(3), _directive_word(change, match[3])),)
 
 
 def _directive_word(change: Change, like: str = "") -> str:

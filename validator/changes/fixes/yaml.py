@@ -163,8 +163,8 @@ class _Editor:
             message = "a mapping or list stands there, not one value"
             raise CannotEdit(message)
         start, end = node.start_mark.index, node.end_mark.index
-        found = _PROPERTY.match(self.text, start, end)
-        start = found.end() if found else start
+        match = _PROPERTY.match(self.text, start, end)
+        start = match.end() if match else start
         if self.text[start : start + 1] == "!":
             message = "the value has a tag (!) that says its type"
             raise CannotEdit(message)
@@ -297,7 +297,9 @@ class _Editor:
                 for key, value in holder.value
             ]
         else:
-            items = [(one.start_mark.index, one.end_mark.index) for one in holder.value]
+            items = [
+                (item.start_mark.index, item.end_mark.index) for item in holder.value
+            ]
         if any(start < first for start, _ in items) or items != sorted(items):
             message = "an alias (*) stands beside it"
             raise CannotEdit(message)
@@ -341,6 +343,6 @@ def _nodes(root: Node) -> Iterator[Node]:
             continue
         seen.add(id(node))
         if isinstance(node, MappingNode):
-            waiting += [one for pair in node.value for one in pair]
+            waiting += [item for pair in node.value for item in pair]
         else:
             waiting += node.value

@@ -117,15 +117,15 @@ class Assignment(Record):
 
 def assignments(texts: Sequence[str]) -> tuple[Assignment, ...]:
     """Return what all `--what-if` options set; raises WhatIfError."""
-    found: dict[str, Assignment] = {}
+    result: dict[str, Assignment] = {}
     for text in _split(texts):
-        one = _assignment(text)
-        known = found.get(one.leaf)
-        if known is not None and known.facts[0].value != one.facts[0].value:
-            message = f"{FLAG} {one.text}: {known.text} is set as well"
+        assignment = _assignment(text)
+        known = result.get(assignment.leaf)
+        if known is not None and known.facts[0].value != assignment.facts[0].value:
+            message = f"{FLAG} {assignment.text}: {known.text} is set as well"
             raise WhatIfError(message)
-        found[one.leaf] = one
-    return tuple(found.values())
+        result[assignment.leaf] = assignment
+    return tuple(result.values())
 
 
 def _split(texts: Iterable[str]) -> Iterator[str]:
@@ -177,11 +177,11 @@ def _place(written: str) -> Place:
 
 
 def _state(sheet: FactSheet, leaf: str, value: str, place: Place) -> None:
-    found = value_of_text(leaf, value)
-    if isinstance(found, Refused):
-        message = f"{found.loaded} is not {found.expected}"
+    result = value_of_text(leaf, value)
+    if isinstance(result, Refused):
+        message = f"{result.loaded} is not {result.expected}"
         raise ValueError(message)  # noqa: TRY004 - the text, not its type, is wrong
-    sheet.state(leaf, found, place)
+    sheet.state(leaf, result, place)
 
 
 def _state_version(sheet: FactSheet, value: str, place: Place) -> None:

@@ -94,14 +94,14 @@ def batch_levers(plan: TrainingPlan) -> Iterator[Lever]:
     for leaf, value in _fitting_batches(plan, stated):
         beside = tuple(row for row in stated.items() if row[0] != leaf)
         rows.setdefault(leaf, []).append(LeverStep(leaf, value, beside))
-    for found in rows.values():
-        yield Lever(tuple(found))
+    for row in rows.values():
+        yield Lever(tuple(row))
 
 
 def _lever(steps: Iterator[LeverStep]) -> Iterator[Lever]:
-    found = tuple(steps)
-    if found:
-        yield Lever(found)
+    lever_steps = tuple(steps)
+    if lever_steps:
+        yield Lever(lever_steps)
 
 
 def _fitting_batches(
@@ -126,7 +126,7 @@ def _fitting_batches(
         yield from ((MICRO, size) for size in fitting if size != micro)
     unit = (micro or 1) * ranks * (repeats or 1)
     units = {ranks, unit, unit * max(stages, 1)}
-    sizes = {total // one * one + more for one in units for more in (0, one)}
+    sizes = {total // unit * unit + more for unit in units for more in (0, unit)}
     for size in sorted(sizes, key=lambda size: (abs(size - total), size)):
         if size and size != total:
             yield GLOBAL, size
@@ -139,8 +139,8 @@ def _is_settable(plan: TrainingPlan, name: str, having: frozenset[str]) -> bool:
 
 def _count(plan: TrainingPlan, name: str) -> int:
     """Return a whole number from 1 on; 0 where the leaf holds none."""
-    found = plan.value(name).value
-    return found if isinstance(found, int) and found > 0 else 0
+    number = plan.value(name).value
+    return number if isinstance(number, int) and number > 0 else 0
 
 
 def _recomputation(plan: TrainingPlan) -> Iterator[LeverStep]:

@@ -308,7 +308,7 @@ def overridden(merged: Leaves, changes: Sequence[Assignment]) -> Overridden:
         changes: what is set; what follows from one yields to another that is explicit.
 
     """
-    label = f"{FLAG} {','.join(one.text for one in changes)}"
+    label = f"{FLAG} {','.join(change.text for change in changes)}"
     draft = Draft(merged, label)
     for leaf in merge(_facts(changes)).values():
         draft.put(leaf)
@@ -330,12 +330,12 @@ def overridden(merged: Leaves, changes: Sequence[Assignment]) -> Overridden:
 
 
 def _facts(changes: Sequence[Assignment]) -> Iterator[Fact]:
-    named = {one.leaf for one in changes}
-    for one in changes:
-        yielding = named - {one.leaf}
-        if one.leaf == _INSTANCE and _GPU in named:
+    named = {change.leaf for change in changes}
+    for change in changes:
+        yielding = named - {change.leaf}
+        if change.leaf == _INSTANCE and _GPU in named:
             yielding.update(_OF_GPU)
-        yield from (fact for fact in one.facts if fact.name not in yielding)
+        yield from (fact for fact in change.facts if fact.name not in yielding)
 
 
 def _hardware(draft: Draft) -> None:
@@ -390,9 +390,9 @@ def _precision(draft: Draft) -> None:
                 draft.follow(name, is_on, f"compute in {dtype}")
     elif draft.is_set(*_SWITCHES):
         draft.drop(_COMPUTE)
-        for one, other in (_SWITCHES[:2], _SWITCHES[1::-1]):
-            if draft.is_set(one) and draft.new(one) and draft.old(other):
-                draft.follow(other, value=False, note=f"{one} is on")
+        for text, other in (_SWITCHES[:2], _SWITCHES[1::-1]):
+            if draft.is_set(text) and draft.new(text) and draft.old(other):
+                draft.follow(other, value=False, note=f"{text} is on")
 
 
 def _model(draft: Draft) -> None:

@@ -43,11 +43,11 @@ def own_keys(
     """The places to change, all of them; none where one of them is no such key."""
     if leaf.status == "default" and not leaf.places:
         return tuple(_of_default(leaf))
-    found = tuple(_key(place, leaf.value, stated, sources) for place in leaf.places)
+    places = tuple(_key(place, leaf.value, stated, sources) for place in leaf.places)
     if leaf.status not in {"stated", "default"}:
         return ()
-    known = tuple(place for place in found if place is not None)
-    return known if len(known) == len(found) else ()
+    known = tuple(place for place in places if place is not None)
+    return known if len(known) == len(places) else ()
 
 
 def _of_default(leaf: Value[Any]) -> Iterator[Place]:
@@ -79,9 +79,9 @@ def _line_says(place: Place, value: object, source: Source | None) -> bool:
     if source is None or place.span is None:
         return False
     lines = source.text.split("\n")[place.span.line - 1 : place.span.line + 1]
-    _, found, rest = " ".join(lines).partition(place.key)
+    _, text, rest = " ".join(lines).partition(place.key)
     words = rest.lstrip(_AFTER_KEY).replace('"', " ").replace("'", " ").split()
-    return bool(found and words) and _is_same(words[0], value)
+    return bool(text and words) and _is_same(words[0], value)
 
 
 def _is_same(written: object, value: object) -> bool:
@@ -136,26 +136,26 @@ class Search(Generic[Found]):
             return []
         wanted = self._says(_ends(levers))
         for count in range(1, most + 1 if wanted > FAILS else 1):
-            found: list[Found] = []
+            result: list[Found] = []
             for chosen in combinations(levers, count):
-                one = self._least((), chosen, wanted)
-                if one is not None:
-                    found.append(one)
-                if len(found) == _MOST_FOUND:
+                outcome = self._least((), chosen, wanted)
+                if outcome is not None:
+                    result.append(outcome)
+                if len(result) == _MOST_FOUND:
                     break
-            if found or self.second is not None:
-                return found
+            if result or self.second is not None:
+                return result
         return []
 
     def single(self, levers: Sequence[Lever]) -> list[Found]:
         """Return the first step of each lever that does."""
-        found: list[Found] = []
+        result: list[Found] = []
         for lever in levers:
             tried = (self._tried((step,), HOLDS) for step in lever.steps)
-            one = next((one for one in tried if one is not None), None)
-            if one is not None and len(found) < _MOST_FOUND:
-                found.append(one)
-        return found
+            outcome = next((item for item in tried if item is not None), None)
+            if outcome is not None and len(result) < _MOST_FOUND:
+                result.append(outcome)
+        return result
 
     def _least(
         self, pulled: Candidate, still: Sequence[Lever], wanted: int
@@ -166,20 +166,20 @@ class Search(Generic[Found]):
         if not still:
             return self._tried(pulled, wanted)
         for step in still[-1].steps:
-            found = self._least((step, *pulled), still[:-1], wanted)
-            if found is not None:
-                return found
+            result = self._least((step, *pulled), still[:-1], wanted)
+            if result is not None:
+                return result
         return None
 
     def _tried(self, candidate: Candidate, wanted: int) -> Found | None:
         if self._says(candidate) < wanted or self.tries >= _MOST_TRIES:
             return None
         self.tries += _COST_OF_VERIFYING
-        found = self._verified(candidate)
-        if found is None or self._is_clean(found):
-            return found
+        result = self._verified(candidate)
+        if result is None or self._is_clean(result):
+            return result
         if self.second is None:
-            self.second = found
+            self.second = result
         return None
 
     def _says(self, candidate: Candidate) -> int:
@@ -265,34 +265,41 @@ class _Mending:
         self.subject = _SUBJECTS[failed.clause]
         before = judge_of(evidence.plan, ())(evidence)
         self._failed_before = {
-            (one.clause, one.rule): one.level for one in before if one.outcome == "fail"
+            (finding.clause, finding.rule): finding.level
+            for finding in before
+            if finding.outcome == "fail"
         }
-        self._held = {one.rule for one in before if one.outcome == "pass"}
+        self._held = {finding.rule for finding in before if finding.outcome == "pass"}
 
     def proposals(self) -> tuple[Proposal, ...]:
         """Verified ones; else the first that mends this and says what is left."""
-        search = Search(self._glance, self._verified, lambda one: not one.errors)
+        search = Search(
+            self._glance, self._verified, lambda proposal: not proposal.errors
+        )
         levers = tuple(self.subject.levers(self.evidence.plan))
         if self.subject.most:
-            found = search.combined(levers, self.subject.most)
+            proposals = search.combined(levers, self.subject.most)
         else:
-            found = search.single(levers)
+            proposals = search.single(levers)
         if search.second is not None:
-            found.append(search.second)
-        return tuple(one for one in found if one.verified) or tuple(found[:1])
+            proposals.append(search.second)
+        return tuple(proposal for proposal in proposals if proposal.verified) or tuple(
+            proposals[:1]
+        )
 
     def _glance(self, candidate: Candidate) -> int:
         return self._outcome(self._said(self._leaves(candidate)))
 
-    def _outcome(self, said: Sequence[Finding]) -> int:
+    def _outcome(self, findings: Sequence[Finding]) -> int:
         """Return whether all that applies holds, or lacks facts alone."""
-        if not any(self._is_same_rule(one) for one in said):
+        if not any(self._is_same_rule(finding) for finding in findings):
             return FAILS
-        if all(one.outcome == "pass" for one in said):
+        if all(finding.outcome == "pass" for finding in findings):
             return HOLDS
         is_open = all(
-            one.outcome == "pass" or (one.outcome == "unknown" and one.missing)
-            for one in said
+            finding.outcome == "pass"
+            or (finding.outcome == "unknown" and finding.missing)
+            for finding in findings
         )
         return LACKS if is_open else FAILS
 
@@ -307,22 +314,28 @@ class _Mending:
         leaves = self._leaves(candidate)
         changed = evidence_of(self.group.files, leaves)
         new = self._new_failures(self.judge_of(changed.plan, ())(changed))
-        errors = [one for one in new if "error" in {one.level, one.outcome}]
-        if any(one.rule in self._held or _is_own(one) for one in errors):
+        errors = [
+            finding for finding in new if "error" in {finding.level, finding.outcome}
+        ]
+        if any(error.rule in self._held or _is_own(error) for error in errors):
             return None
-        said = self._said(leaves)
-        holds = self._outcome(said) == HOLDS
-        missing = tuple(dict.fromkeys(name for one in said for name in one.missing))
+        findings = self._said(leaves)
+        holds = self._outcome(findings) == HOLDS
+        missing = tuple(
+            dict.fromkeys(name for finding in findings for name in finding.missing)
+        )
         return Proposal(
             settings=self._settings(candidate, changed.plan),
             verified=holds and not errors,
-            because=_because(said, changed.plan, is_verified=holds),
+            because=_because(findings, changed.plan, is_verified=holds),
             missing=() if holds else missing,
-            errors=tuple(f"{one.clause} {one.rule}" for one in errors),
+            errors=tuple(f"{error.clause} {error.rule}" for error in errors),
             warnings=tuple(
-                f"{one.clause} {one.rule}" for one in new if one not in errors
+                f"{finding.clause} {finding.rule}"
+                for finding in new
+                if finding not in errors
             ),
-            what_if=tuple(one.text for one in _changes(candidate)),
+            what_if=tuple(change.text for change in _changes(candidate)),
         )
 
     def _leaves(self, candidate: Candidate) -> Leaves:
@@ -332,17 +345,18 @@ class _Mending:
         """What the clauses of the subject say of other leaves, all else being equal."""
         plan, of_plan = plan_evidence(derive(leaves))
         evidence = self.evidence.with_more(of_plan)
-        found = self.judge_of(plan, self.subject.clauses)(evidence)
-        return [one for one in found if one.outcome != "not_applicable"]
+        findings = self.judge_of(plan, self.subject.clauses)(evidence)
+        return [finding for finding in findings if finding.outcome != "not_applicable"]
 
     def _new_failures(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return what fails that did not fail before, or only as less than an error."""
         known = self._failed_before
         return [
-            one
-            for one in findings
-            if one.outcome in {"fail", "error"}
-            and known.get((one.clause, one.rule)) not in {one.level, "error"}
+            finding
+            for finding in findings
+            if finding.outcome in {"fail", "error"}
+            and known.get((finding.clause, finding.rule))
+            not in {finding.level, "error"}
         ]
 
     def _settings(
@@ -360,16 +374,21 @@ class _Mending:
             for name in leaf_names()
             if before.value(name).status == "stated" and name not in tried
         ]
-        found = [
+        number_lists = [
             (before.value(name), self._setting(before.value(name), after.value(name)))
             for name in tried
             if before.value(name).value != after.value(name).value
         ]
-        named = {place for leaf, one in found if one.keys for place in leaf.places}
+        named = {
+            place
+            for leaf, setting in number_lists
+            if setting.keys
+            for place in leaf.places
+        }
         return tuple(
-            one
-            for leaf, one in found
-            if one.keys or not leaf.places or not named.issuperset(leaf.places)
+            setting
+            for leaf, setting in number_lists
+            if setting.keys or not leaf.places or not named.issuperset(leaf.places)
         )
 
     def _setting(self, before: Value[object], after: Value[object]) -> Setting:
@@ -394,17 +413,19 @@ def _changes(candidate: Candidate) -> list[Assignment]:
     return [set_leaf(leaf, value, f"{leaf}={value}") for leaf, value in wanted.items()]
 
 
-def _because(said: Sequence[Finding], plan: TrainingPlan, *, is_verified: bool) -> str:
+def _because(
+    findings: Sequence[Finding], plan: TrainingPlan, *, is_verified: bool
+) -> str:
     """Return the numbers by which it holds, or why it cannot be judged."""
     if not is_verified:
-        unknown = next(one for one in said if one.outcome == "unknown")
+        unknown = next(finding for finding in findings if finding.outcome == "unknown")
         lacking = [name for name in unknown.missing if name not in unknown.message]
         without = f" without {' and '.join(lacking)}" if lacking else ""
         return f"{unknown.clause} cannot be judged{without}: {unknown.message}"
-    told = [one.message for one in said if one.message]
-    if not told and any(one.clause.startswith("BATCH") for one in said):
-        told = _batch_arithmetic(plan)
-    return told[0] if told else ""
+    texts = [finding.message for finding in findings if finding.message]
+    if not texts and any(finding.clause.startswith("BATCH") for finding in findings):
+        texts = _batch_arithmetic(plan)
+    return texts[0] if texts else ""
 
 
 def _batch_arithmetic(plan: TrainingPlan) -> list[str]:

@@ -49,18 +49,18 @@ class SettingsFiles:
         """
         here = os.path.abspath(folder)
         looked_into: list[tuple[str, tuple[str, ...]]] = []
-        found: tuple[str, ...] | None = self._above.get(here)
-        while found is None:
+        result: tuple[str, ...] | None = self._above.get(here)
+        while result is None:
             looked_into.append((here, self._in(here)))
             above = os.path.dirname(here)
             if above == here or os.path.exists(os.path.join(here, MARK)):
-                found = ()
+                result = ()
             else:
                 here = above
-                found = self._above.get(here)
-        for one, files in reversed(looked_into):
-            found = self._above[one] = files + found
-        return found
+                result = self._above.get(here)
+        for text, files in reversed(looked_into):
+            result = self._above[text] = files + result
+        return result
 
     def load(self, path: str) -> "SettingsFile | None":
         """Return what a file sets; None for a pyproject.toml that sets nothing of ours.
@@ -75,14 +75,14 @@ class SettingsFiles:
         return self._loaded[path]
 
     def _in(self, folder: str) -> tuple[str, ...]:
-        found: list[str] = []
+        texts: list[str] = []
         own = os.path.join(folder, OWN_NAME)
         if _is_there(own):
-            found.append(own)
+            texts.append(own)
         shared = os.path.join(folder, SHARED_NAME)
         if _is_there(shared) and _mentions(shared) and self.load(shared) is not None:
-            found.append(shared)
-        return tuple(found)
+            texts.append(shared)
+        return tuple(texts)
 
 
 def _is_there(path: str) -> bool:
@@ -109,10 +109,10 @@ def _has_table(content: bytes) -> bool:
     """Whether a text may have the table `tool.speccheck`; most do not even name it."""
     if _MENTION not in content:
         return False
-    lines = [one.strip() for one in content.split(b"\n") if _MENTION in one]
-    if any(b"tool" in one.partition(_MENTION)[0] for one in lines):
+    lines = [part.strip() for part in content.split(b"\n") if _MENTION in part]
+    if any(b"tool" in line.partition(_MENTION)[0] for line in lines):
         return True
-    is_key = any(one.strip(b"\"'").startswith(_MENTION) for one in lines)
+    is_key = any(line.strip(b"\"'").startswith(_MENTION) for line in lines)
     return is_key and b"[tool]" in content.replace(b" ", b"")
 
 
@@ -193,20 +193,20 @@ class RunSettings:
             resolved,
         )
 
-        found = self._resolved.get(origin)
-        if found is None:
-            found = resolved(self._files, origin.closest, origin.above)
-            self._resolved[origin] = found
-        patterns = patterns_for(found, paths)
+        result = self._resolved.get(origin)
+        if result is None:
+            result = resolved(self._files, origin.closest, origin.above)
+            self._resolved[origin] = result
+        patterns = patterns_for(result, paths)
         layer = self._layers.get((origin, patterns))
         if layer is None:
-            layer = self._layers[(origin, patterns)] = layer_of(found, patterns)
+            layer = self._layers[(origin, patterns)] = layer_of(result, patterns)
         return layer
 
 
 def _common_folder(arguments: Sequence[str], stdin_name: str | None) -> str:
     """The folder that holds all that is judged; the current one where nothing is."""
-    folders = [_folder_of(one, stdin_name) for one in arguments]
+    folders = [_folder_of(argument, stdin_name) for argument in arguments]
     return os.path.commonpath(folders) if folders else os.getcwd()
 
 

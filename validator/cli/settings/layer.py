@@ -67,7 +67,12 @@ def resolved(
 
 
 def _locks(files: Iterable[SettingsFile]) -> Iterable[Setting]:
-    return (one for file in files for one in file.settings if one.path == (MANDATORY,))
+    return (
+        setting
+        for file in files
+        for setting in file.settings
+        if setting.path == (MANDATORY,)
+    )
 
 
 def _lay_over(
@@ -75,14 +80,16 @@ def _lay_over(
 ) -> None:
     """Put the values of a file over those of the files that it extends."""
     by_file = IGNORES_BY_FILE[0]
-    if any(one.path[0] == by_file for one in file.settings):
+    if any(setting.path[0] == by_file for setting in file.settings):
         for path in [path for path in values if path[0] == by_file]:
             del values[path]
-    for one in file.settings:
-        before = values.get(one.path, ())
-        if one.path[0] == FACTS_FOR:
-            values.pop(one.path, None)  # of several patterns the last one counts
-        values[one.path] = (*before, one) if one.path[0] in ADDING else (one,)
+    for setting in file.settings:
+        before = values.get(setting.path, ())
+        if setting.path[0] == FACTS_FOR:
+            values.pop(setting.path, None)  # of several patterns the last one counts
+        values[setting.path] = (
+            (*before, setting) if setting.path[0] in ADDING else (setting,)
+        )
 
 
 def _extended(files: SettingsFiles, path: str) -> list[SettingsFile]:
@@ -97,7 +104,9 @@ def _extended(files: SettingsFiles, path: str) -> list[SettingsFile]:
         file = _opened(files, path, at)
         seen.append(real)
         chain.append(file)
-        at = next((one for one in file.settings if one.path == (EXTEND,)), None)
+        at = next(
+            (setting for setting in file.settings if setting.path == (EXTEND,)), None
+        )
         if at is None:
             return chain
         path = os.path.normpath(os.path.join(at.folder, str(at.value)))
@@ -157,52 +166,55 @@ class Layer(Record):
     resolved: Resolved
 
 
-def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
+def layer_of(result: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
     """What holds for a plan whose files match these patterns, with their folders."""
     values: dict[str, Value] = {}
     places: dict[str, tuple[Place, ...]] = {}
     folders: dict[str, str] = {}
-    for one in _in_order(found, patterns):
-        name = one.key.option_name
-        value = _value(one)
+    for setting in _in_order(result, patterns):
+        name = setting.key.option_name
+        value = _value(setting)
         if isinstance(value, list):
-            before = values.get(name) if one.path[0] in ADDING else None
+            before = values.get(name) if setting.path[0] in ADDING else None
             value = [*(before if isinstance(before, list) else ()), *value]
-            places[name] = (*(places.get(name, ()) if before else ()), *one.items)
+            places[name] = (*(places.get(name, ()) if before else ()), *setting.items)
         else:
-            places[name] = (one.place,)
+            places[name] = (setting.place,)
         values[name] = value
-        folders[name] = one.folder
-    return Layer(values, places, folders, _policy(found), found.files, found)
+        folders[name] = setting.folder
+    return Layer(values, places, folders, _policy(result), result.files, result)
 
 
 def _in_order(
-    found: Resolved, patterns: Sequence[tuple[str, str]]
+    result: Resolved, patterns: Sequence[tuple[str, str]]
 ) -> Iterator[Setting]:
     """Return the settings that are options, those that win over others after these."""
-    settings = [one for several in found.values.values() for one in several]
-    for one in settings:
-        if one.path[0] != FACTS_FOR and one.key.option:
-            yield one
-    for one in settings:
-        if one.path[0] == FACTS_FOR and (one.folder, one.path[1]) in patterns:
-            yield one
+    settings = [setting for several in result.values.values() for setting in several]
+    for setting in settings:
+        if setting.path[0] != FACTS_FOR and setting.key.option:
+            yield setting
+    for setting in settings:
+        if (
+            setting.path[0] == FACTS_FOR
+            and (setting.folder, setting.path[1]) in patterns
+        ):
+            yield setting
 
 
-def _value(one: Setting) -> Value:
+def _value(setting: Setting) -> Value:
     """Return a value as an option has it; a path is relative to the settings file."""
-    if isinstance(one.value, tuple):
-        is_output = one.path == ("output",)
+    if isinstance(setting.value, tuple):
+        is_output = setting.path == ("output",)
         return [
-            _output(text, place, one.folder) if is_output else text
-            for text, place in zip(one.value, one.items, strict=True)
+            _output(text, place, setting.folder) if is_output else text
+            for text, place in zip(setting.value, setting.items, strict=True)
         ]
-    if one.key.kind == "path":
-        return shown(os.path.normpath(os.path.join(one.folder, str(one.value))))
-    if one.path == ("spec",):
-        folder = os.path.join(one.folder, str(one.value))
-        return folder if os.path.exists(folder) else one.value
-    return one.value
+    if setting.key.kind == "path":
+        return shown(os.path.normpath(os.path.join(setting.folder, str(setting.value))))
+    if setting.path == ("spec",):
+        folder = os.path.join(setting.folder, str(setting.value))
+        return folder if os.path.exists(folder) else setting.value
+    return setting.value
 
 
 def _output(text: str, place: Place, folder: str) -> str:
@@ -225,15 +237,15 @@ def _output(text: str, place: Place, folder: str) -> str:
     return f"{form}={shown(target)}"
 
 
-def patterns_for(found: Resolved, paths: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def patterns_for(result: Resolved, paths: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The patterns of facts that a file of the plan matches, with their folders."""
     patterns = {
-        (one.folder, one.path[1]): None
-        for path, several in found.values.items()
+        (setting.folder, setting.path[1]): None
+        for path, several in result.values.items()
         if path[0] == FACTS_FOR
-        for one in several
+        for setting in several
     }
-    return tuple(one for one in patterns if _is_for(*one, paths))
+    return tuple(pattern for pattern in patterns if _is_for(*pattern, paths))
 
 
 def _is_for(folder: str, pattern: str, paths: Sequence[str]) -> bool:
@@ -241,24 +253,24 @@ def _is_for(folder: str, pattern: str, paths: Sequence[str]) -> bool:
     return any(path is not None and matches(pattern, path) for path in seen)
 
 
-def _policy(found: Resolved) -> Policy:
-    values = found.values
+def _policy(result: Resolved) -> Policy:
+    values = result.values
     inline = values.get(("inline-ignores",))
     ignores = (
-        FileIgnore(one.path[1], one.folder, _texts(one), one.place)
+        FileIgnore(setting.path[1], setting.folder, _texts(setting), setting.place)
         for path, settings in values.items()
         if path[0] in IGNORES_BY_FILE
-        for one in settings
+        for setting in settings
     )
     levels = (
-        RaisedLevel(one.path[1], _level(one), one.place)
-        for path, (one, *_) in values.items()
+        RaisedLevel(setting.path[1], _level(setting), setting.place)
+        for path, (setting, *_) in values.items()
         if path[0] == LEVELS
     )
     locks = (
         Named(name, place)
-        for one in found.locks
-        for name, place in zip(_texts(one), one.items, strict=True)
+        for lock in result.locks
+        for name, place in zip(_texts(lock), lock.items, strict=True)
     )
     return Policy(
         mandatory=tuple(locks),

@@ -112,11 +112,11 @@ def _settings(
         if not isinstance(tool, dict) or _TABLE[1] not in tool:
             return None
         data = tool[_TABLE[1]]
-    found = _Values(document, prefix, os.path.dirname(path))
+    values = _Values(document, prefix, os.path.dirname(path))
     if not isinstance(data, dict):
-        raise found.fault((), "must be a table: write [tool.speccheck]")
-    found.read(data)
-    return SettingsFile(path, name, tuple(found.settings))
+        raise values.fault((), "must be a table: write [tool.speccheck]")
+    values.read(data)
+    return SettingsFile(path, name, tuple(values.settings))
 
 
 class _Values:
@@ -139,9 +139,9 @@ class _Values:
                     self._demand_pattern((name,), pattern)
                     self._facts((name, pattern), facts)
             elif BY_NAME[name].kind in {"levels", "names_by_pattern"}:
-                for one, of_one in self._table((name,), value).items():
-                    self._demand_pattern((name,), one)
-                    self._add((name, one), of_one, BY_NAME[name])
+                for text, of_one in self._table((name,), value).items():
+                    self._demand_pattern((name,), text)
+                    self._add((name, text), of_one, BY_NAME[name])
             else:
                 self._add((name,), value, BY_NAME[name])
 
@@ -183,7 +183,7 @@ class _Values:
             return self._number(path, value, is_whole=kind == "integer")
         if kind in {"texts", "names_by_pattern"}:
             given = value if isinstance(value, list) else [value]
-            texts = [one.strip() for one in given if isinstance(one, str)]
+            texts = [text.strip() for text in given if isinstance(text, str)]
             if len(texts) < len(given) or not all(texts):
                 raise self.fault(path, 'must be a list of texts: ["...", "..."]', value)
             return tuple(texts)
@@ -226,8 +226,8 @@ class _Values:
         place = self._place(path if at is None else at, is_key=True)
         name = dotted((*self._prefix, *path))
         given = "" if value is None else f" = {_short(value)}"
-        said = f"{name}{given}: {says}" if name else says
-        return SettingsError(printable(f"{told(place)}: {said}"))
+        text = f"{name}{given}: {says}" if name else says
+        return SettingsError(printable(f"{told(place)}: {text}"))
 
     def _place(self, path: KeyPath, *, is_key: bool = False) -> Place:
         whole = (*self._prefix, *path)

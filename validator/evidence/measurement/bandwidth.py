@@ -74,4 +74,4 @@ class PublishedBandwidth:
 
     def curves(self, domain: str) -> tuple[PublishedCurve, ...]:
         """Return the published runs of a type of GPU."""
-        return tuple(one for one in self._tables.curves if one.domain == domain)
+        return tuple(curve for curve in self._tables.curves if curve.domain == domain)

@@ -201,18 +201,18 @@ def whole_ones(communicators: Iterable[Communicator]) -> frozenset[Named]:
     """
     finished: dict[Named, set[int | None]] = {}
     whole: set[Named] = set()
-    for one in communicators:
-        name = named(one)
-        told = finished.setdefault(name, set())
-        told.update(one.finished_ranks.value or ())
-        if one.is_complete.value or (name[1] and len(told) >= name[1]):
+    for communicator in communicators:
+        name = named(communicator)
+        numbers = finished.setdefault(name, set())
+        numbers.update(communicator.finished_ranks.value or ())
+        if communicator.is_complete.value or (name[1] and len(numbers) >= name[1]):
             whole.add(name)
     return frozenset(whole)
 
 
-def named(one: Communicator) -> Named:
+def named(communicator: Communicator) -> Named:
     """By what the parts of one communicator in several files are alike."""
-    return one.id.value, one.ranks.value
+    return communicator.id.value, communicator.ranks.value
 
 
 def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:
@@ -220,21 +220,25 @@ def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:
     ranks = run.ranks.value
     if ranks is None:
         return _open("how many ranks took part is not known")
-    alike = [one for one in communicators if one.ranks.value == ranks]
+    alike = [
+        communicator
+        for communicator in communicators
+        if communicator.ranks.value == ranks
+    ]
     if not alike:
         return _open(f"no log shows a communicator of {ranks} ranks")
     tried = [_told(run, ranks, group) for group in _groups(alike)]
-    proven = [one for one in tried if one.is_proven]
-    fitting = [one for one in tried if not one.is_of_another]
+    proven = [path for path in tried if path.is_proven]
+    fitting = [path for path in tried if not path.is_of_another]
     return (proven or [*reversed(fitting)] or tried)[0]
 
 
-def _groups(found: Sequence[Communicator]) -> Iterator[Sequence[Communicator]]:
+def _groups(communicators: Sequence[Communicator]) -> Iterator[Sequence[Communicator]]:
     """Yield each by itself; then those that several files show of one communicator."""
     by_id: dict[str | None, list[Communicator]] = {}
-    for one in found:
-        yield [one]
-        by_id.setdefault(one.id.value, []).append(one)
+    for communicator in communicators:
+        yield [communicator]
+        by_id.setdefault(communicator.id.value, []).append(communicator)
     for several in by_id.values():
         if len(several) > 1:
             yield several
@@ -242,7 +246,7 @@ def _groups(found: Sequence[Communicator]) -> Iterator[Sequence[Communicator]]:
 
 def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path:
     nodes, measured_on = _nodes(group), run.nodes.value
-    at = tuple(one.ranks for one in group)
+    at = tuple(communicator.ranks for communicator in group)
     if measured_on is None:
         return _open("on how many nodes the measurement ran is not known", at)
     if nodes is not None and nodes != measured_on:
@@ -253,8 +257,8 @@ def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path
         return Path(is_proven=False, words=words, is_of_another=True, at=at)
     seen = {
         rank
-        for one in group
-        for ranks_told in (one.finished_ranks, one.unfinished_ranks)
+        for communicator in group
+        for ranks_told in (communicator.finished_ranks, communicator.unfinished_ranks)
         for rank in ranks_told.value or ()
     }
     if len(seen) < ranks:
@@ -262,7 +266,7 @@ def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path
     counts = {name: _sum(group, name) for name, _ in _LINKS}
     if not any(counts.values()):
         return _open("the log shows no transport of any connection", at)
-    is_rack = any(one.is_mnnvl.value for one in group)
+    is_rack = any(communicator.is_mnnvl.value for communicator in group)
     beyond = counts["links_by_network"] + counts["links_by_collnet"]
     if measured_on > 1 and not beyond and not is_rack:
         return _open(f"the log shows no connection between the {measured_on} nodes", at)
@@ -274,12 +278,16 @@ def _open(words: str, at: tuple[Value[int], ...] = ()) -> Path:
 
 
 def _nodes(group: Sequence[Communicator]) -> int | None:
-    told = {one.nodes.value for one in group if one.nodes.is_known}
-    return told.pop() if len(told) == 1 else None
+    numbers = {
+        communicator.nodes.value
+        for communicator in group
+        if communicator.nodes.is_known
+    }
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _sum(group: Sequence[Communicator], name: str) -> int:
-    return sum(getattr(one, name).or_else(0) for one in group)
+    return sum(getattr(communicator, name).or_else(0) for communicator in group)
 
 
 def path_words(group: Sequence[Communicator]) -> str:
@@ -287,7 +295,14 @@ def path_words(group: Sequence[Communicator]) -> str:
     counts = {name: _sum(group, name) for name, _ in _LINKS}
     shown = [f"{counts[name]} {words}" for name, words in _LINKS if counts[name]]
     if counts["links_by_network"]:
-        network = next((o.network.value for o in group if o.network.is_known), "")
+        network = next(
+            (
+                communicator.network.value
+                for communicator in group
+                if communicator.network.is_known
+            ),
+            "",
+        )
         reach = _sum(group, "links_by_gpudirect")
         name = f" {network}" if network else ""
         shown.append(f"{reach} of those on the network{name} with GPUDirect")

@@ -51,12 +51,20 @@ def rails(
     if named:
         return named
     layer = _layer(each, cluster)
-    alike = tuple(one for one in each if one.link_layer.value == layer)
-    active = tuple(one for one in alike if one.state.value == "ACTIVE")
-    fastest = max((one.rate_gbit_per_second.or_else(0.0) for one in active), default=0)
+    alike = tuple(
+        rdma_port for rdma_port in each if rdma_port.link_layer.value == layer
+    )
+    active = tuple(
+        rdma_port for rdma_port in alike if rdma_port.state.value == "ACTIVE"
+    )
+    fastest = max(
+        (rdma_port.rate_gbit_per_second.or_else(0.0) for rdma_port in active), default=0
+    )
     return (
         tuple(
-            one for one in active if one.rate_gbit_per_second.value in {None, fastest}
+            rdma_port
+            for rdma_port in active
+            if rdma_port.rate_gbit_per_second.value in {None, fastest}
         )
         or alike
     )
@@ -73,23 +81,25 @@ def named_ports(
     if wanted.is_excluding:
         return ()
     return tuple(
-        one for one in ports if wanted.takes(one.device.need(), one.number.or_else(1))
+        port
+        for port in ports
+        if wanted.takes(port.device.need(), port.number.or_else(1))
     )
 
 
 def _layer(ports: Iterable[RdmaPort], cluster: Cluster) -> str:
-    found = {one.link_layer.need() for one in ports}
+    texts = {port.link_layer.need() for port in ports}
     if cluster.fabric.is_known:
         return _LAYER.get(cluster.fabric.need(), "")
     for layer in (INFINIBAND, EFA):
-        if layer in found:
+        if layer in texts:
             return layer
     raise MissingEvidence(cluster.fabric.name, _ETHERNET_ALONE)
 
 
 def titles(ports: Iterable[RdmaPort]) -> str:
     """Return the devices of the ports, as people list them."""
-    return ", ".join(one.title for one in ports)
+    return ", ".join(port.title for port in ports)
 
 
 _GIGABIT_BYTES = 1e9 / 8
@@ -133,16 +143,21 @@ class Conditions(Record):
 
     def variable(self, name: str) -> str | None:
         """What NCCL says it took, or what the files set; None where nobody tells."""
-        for one in self.in_force.shown:
-            if one.name.value == name and one.value.is_known:
-                return one.value.value
-        found = self.environment.find(name)
-        return None if found is None else found.value
+        for variable_in_force in self.in_force.shown:
+            if (
+                variable_in_force.name.value == name
+                and variable_in_force.value.is_known
+            ):
+                return variable_in_force.value.value
+        variable = self.environment.find(name)
+        return None if variable is None else variable.value
 
     def communicators_of(self, ranks: int) -> tuple[Communicator, ...]:
         """Return those of that many ranks in the log of NCCL."""
         return tuple(
-            one for one in self.communicators.shown if one.ranks.value == ranks
+            communicator
+            for communicator in self.communicators.shown
+            if communicator.ranks.value == ranks
         )
 
     def adapters(self) -> Adapters:
@@ -156,8 +171,11 @@ class Conditions(Record):
         gpus = len(self.gpus.shown)
         if not self.ports.shown or not gpus or not self.gpus.count.is_known:
             raise MissingEvidence(_INSTANCE, _NO_ADAPTERS)
-        found = rails(self.ports, self.cluster, self.environment)
-        if not found:
+        rdma_ports = rails(self.ports, self.cluster, self.environment)
+        if not rdma_ports:
             raise MissingEvidence(_INSTANCE, _NO_ADAPTERS)
-        total = sum(one.rate_gbit_per_second.need() for one in found) * _GIGABIT_BYTES
+        total = (
+            sum(rdma_port.rate_gbit_per_second.need() for rdma_port in rdma_ports)
+            * _GIGABIT_BYTES
+        )
         return Adapters(total / gpus, gpus, "")

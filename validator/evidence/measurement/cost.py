@@ -75,10 +75,12 @@ def cost_of(kinds: tuple[str, ...], *, is_of_node: bool) -> Cost | None:
 
     The dearest counts; what preflight never gathers is dearer than all else.
     """
-    found = [COSTS[kind] for kind in kinds if kind in COSTS]
-    if not found:
+    costs = [COSTS[kind] for kind in kinds if kind in COSTS]
+    if not costs:
         return READING if is_of_node else None
-    return max(found, key=lambda one: (one.tier is None, one.tier or 0, one.seconds))
+    return max(
+        costs, key=lambda cost: (cost.tier is None, cost.tier or 0, cost.seconds)
+    )
 
 
 def cost_text(cost: Cost) -> str:

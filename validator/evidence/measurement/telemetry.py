@@ -55,11 +55,15 @@ class MetricDictionary:
 
     def of_clause(self, clause: str) -> tuple[MetricEntry, ...]:
         """Return the metrics that a clause asks for."""
-        return tuple(one for one in self.entries.values() if clause in one.clauses)
+        return tuple(
+            entry for entry in self.entries.values() if clause in entry.clauses
+        )
 
     def stand_ins(self, name: str) -> tuple[str, ...]:
         """Return the metrics that together stand for one that nobody exports."""
-        return tuple(one.id for one in self.entries.values() if one.proxy_for == name)
+        return tuple(
+            entry.id for entry in self.entries.values() if entry.proxy_for == name
+        )
 
 
 class RunLog(Part):
@@ -177,8 +181,8 @@ def samples_of(metric: Metric) -> list[Sample]:
     times = metric.times.or_else(nothing)
     steps = metric.steps.or_else(nothing)
     return [
-        Sample(*one)
-        for one in zip(
+        Sample(*numbers)
+        for numbers in zip(
             times or nothing, steps or nothing, values or nothing, strict=False
         )
     ]
@@ -186,19 +190,19 @@ def samples_of(metric: Metric) -> list[Sample]:
 
 def finite_of(metric: Metric) -> list[float]:
     """Its finite values in the order of the log."""
-    return [one for one in metric.values.or_else(()) if one is not None]
+    return [value for value in metric.values.or_else(()) if value is not None]
 
 
 def series_of(metrics: Metrics, names: Iterable[str]) -> list[Metric]:
     """The series of these metrics; raises MissingEvidence where none were read."""
     wanted = frozenset(names)
-    return [one for one in metrics.each() if one.metric.value in wanted]
+    return [metric for metric in metrics.each() if metric.metric.value in wanted]
 
 
 def names_in(metrics: Metrics) -> frozenset[str]:
     """Return the metrics that have a finite value somewhere."""
-    found = (one.metric.value for one in metrics.each() if finite_of(one))
-    return frozenset(one for one in found if one is not None)
+    result = (metric.metric.value for metric in metrics.each() if finite_of(metric))
+    return frozenset(text for text in result if text is not None)
 
 
 def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
@@ -206,10 +210,10 @@ def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntr
 
     Raises MissingEvidence where neither is told.
     """
-    told = metric.metric.value
-    names = metric.candidates.need() if told is None else (told,)
-    found = (dictionary.entry(name) for name in names)
-    return [one for one in found if one is not None]
+    text = metric.metric.value
+    names = metric.candidates.need() if text is None else (text,)
+    result = (dictionary.entry(name) for name in names)
+    return [metric_entry for metric_entry in result if metric_entry is not None]
 
 
 def title_of(metric: Metric) -> str:
@@ -221,13 +225,13 @@ def title_of(metric: Metric) -> str:
         ("GPU ", metric.gpu.value),
         ("rank ", metric.rank.value),
     )
-    told = [f"{word}{label}" for word, label in labels if label is not None]
-    return f"{name} of {', '.join(told)}" if told else name
+    texts = [f"{word}{label}" for word, label in labels if label is not None]
+    return f"{name} of {', '.join(texts)}" if texts else name
 
 
 def events_of(events: RunEvents, *names: str) -> list[RunEvent]:
     """Return those of these kinds, in the order of the logs."""
-    return [one for one in events.shown if one.event.value in names]
+    return [run_event for run_event in events.shown if run_event.event.value in names]
 
 
 def windows_of(events: RunEvents) -> list[tuple[float, float]]:
@@ -237,17 +241,21 @@ def windows_of(events: RunEvents) -> list[tuple[float, float]]:
 
 def _windows(events: RunEvents) -> Iterator[tuple[float, float]]:
     timed = sorted(
-        ((one.time.value, one) for one in events.shown if one.time.value is not None),
+        (
+            (run_event.time.value, run_event)
+            for run_event in events.shown
+            if run_event.time.value is not None
+        ),
         key=lambda pair: pair[0],
     )
     for opening, closing in _STRETCHES:
         opened: float | None = None
-        for time, one in timed:
-            if one.event.value in opening:
+        for time, run_event in timed:
+            if run_event.event.value in opening:
                 opened = time if opened is None else opened
-            elif one.event.value == closing and opened is not None:
+            elif run_event.event.value == closing and opened is not None:
                 yield opened, time
                 opened = None
-    for time, one in timed:
-        if one.event.value == _SAVED and one.seconds.value is not None:
-            yield time - one.seconds.value, time
+    for time, run_event in timed:
+        if run_event.event.value == _SAVED and run_event.seconds.value is not None:
+            yield time - run_event.seconds.value, time

@@ -33,7 +33,7 @@ class Counter(Record):
 
 
 def _names(kind: str, words: str) -> tuple[str, ...]:
-    return tuple(f"{kind}.{one}" for one in words.split())
+    return tuple(f"{kind}.{part}" for part in words.split())
 
 
 _DRIVER_LOAD = "the driver was loaded"
@@ -43,9 +43,9 @@ _LIFE = "the board was made"
 
 
 def _counters(kind: str, since: str, usual: str, grave: str = "") -> dict[str, Counter]:
-    found = dict.fromkeys(_names(kind, usual), Counter(since))
-    found.update(dict.fromkeys(_names(kind, grave), Counter(since, is_grave=True)))
-    return found
+    result = dict.fromkeys(_names(kind, usual), Counter(since))
+    result.update(dict.fromkeys(_names(kind, grave), Counter(since, is_grave=True)))
+    return result
 
 
 COUNTERS: dict[str, Counter] = {

@@ -354,21 +354,26 @@ class XidCatalogue:
         is_new = (
             int(branch) >= tables.new_mask_from_driver if branch.isdecimal() else None
         )
-        found: set[Nvlink5Recovery] = {
-            one.recovery
-            for one in tables.nvlink5.get(code, ())
-            if _fits(one, bits, status, is_new=is_new)
+        texts: set[Nvlink5Recovery] = {
+            nvlink5_outcome.recovery
+            for nvlink5_outcome in tables.nvlink5.get(code, ())
+            if _fits(nvlink5_outcome, bits, status, is_new=is_new)
         }
-        return found.pop() if len(found) == 1 else None
+        return texts.pop() if len(texts) == 1 else None
 
 
-def _fits(one: Nvlink5Outcome, bits: str, status: int, *, is_new: bool | None) -> bool:
-    if one.error_status != "any" and int(one.error_status, 16) != status:
+def _fits(
+    nvlink5_outcome: Nvlink5Outcome, bits: str, status: int, *, is_new: bool | None
+) -> bool:
+    if (
+        nvlink5_outcome.error_status != "any"
+        and int(nvlink5_outcome.error_status, 16) != status
+    ):
         return False
     masks = {
-        None: (one.old_mask, one.new_mask),
-        False: (one.old_mask,),
-        True: (one.new_mask,),
+        None: (nvlink5_outcome.old_mask, nvlink5_outcome.new_mask),
+        False: (nvlink5_outcome.old_mask,),
+        True: (nvlink5_outcome.new_mask,),
     }[is_new]
     return any(
         all(wanted in {"-", bit} for wanted, bit in zip(mask, bits, strict=True))

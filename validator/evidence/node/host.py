@@ -267,9 +267,9 @@ class JobPaths(Parts[JobPath]):
 
     def named(self, role: str, path: str) -> JobPath:
         """The path of that role; raises MissingEvidence for one not looked at."""
-        for one in self.shown:
-            if one.role.value == role and one.name.value == path:
-                return one
+        for job_path in self.shown:
+            if job_path.role.value == role and job_path.name.value == path:
+                return job_path
         reason = self.count.note if not self.count.is_known else ""
         raise MissingEvidence(
             self.part.kind,

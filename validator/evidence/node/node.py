@@ -91,14 +91,14 @@ class Launch(Record):
 
     def content(self) -> dict[str, object]:
         """As it stands in a snapshot: only what is known."""
-        found: dict[str, object] = {
+        result: dict[str, object] = {
             name: value
             for name, value in self._asdict().items()
             if value is not None and value != "" and name != "unknown"
         }
         if self.unknown:
-            found["unknown"] = dict(self.unknown)
-        return found
+            result["unknown"] = dict(self.unknown)
+        return result
 
 
 def read_launch(data: object) -> Launch:
@@ -108,14 +108,14 @@ def read_launch(data: object) -> Launch:
     unknown = _reasons(data.get("unknown"))
     values: dict[str, object] = {}
     for name in Launch._fields:
-        found = data.get(name)
-        if name == "unknown" or found is None:
+        result = data.get(name)
+        if name == "unknown" or result is None:
             continue
-        problem = wrong(name, found)
+        problem = wrong(name, result)
         if problem:
             unknown[name] = problem
         else:
-            values[name] = found
+            values[name] = result
     rank, ranks = values.get("rank"), values.get("ranks")
     if isinstance(rank, int) and isinstance(ranks, int) and rank >= ranks:
         unknown["rank"] = f"rank {rank} of {ranks} ranks: ranks count from 0"
@@ -123,34 +123,34 @@ def read_launch(data: object) -> Launch:
     return Launch(**values, unknown=unknown)  # type: ignore[arg-type]
 
 
-def wrong(name: str, found: object) -> str:
+def wrong(name: str, result: object) -> str:
     """Return what is wrong with the value of a field; empty where nothing is."""
     if name in _NUMBERS:
         least = 1 if name in {"ranks", "nodes", "local_ranks"} else 0
-        if type(found) is not int or not least <= found <= MOST_NUMBER:
+        if type(result) is not int or not least <= result <= MOST_NUMBER:
             return f"must be a whole number from {least}"
         return ""
-    return _wrong_text(name, found) if isinstance(found, str) else "must be a text"
+    return _wrong_text(name, result) if isinstance(result, str) else "must be a text"
 
 
-def _wrong_text(name: str, found: str) -> str:
-    if name == "engine" and found not in ENGINES:
+def _wrong_text(name: str, text: str) -> str:
+    if name == "engine" and text not in ENGINES:
         return f"must be one of {', '.join(ENGINES)}"
-    if name == "node" and not NAME.fullmatch(found):
+    if name == "node" and not NAME.fullmatch(text):
         return "is no name of a host"
-    if not found.isprintable() or not found.strip():
+    if not text.isprintable() or not text.strip():
         return "must be a printable text"
     most = MOST_LIST_CHARACTERS if name == "node_list" else MOST_JOB_CHARACTERS
-    is_long = len(found) > most and name != "node"
+    is_long = len(text) > most and name != "node"
     return f"is longer than {most:,} characters" if is_long else ""
 
 
-def _reasons(found: object) -> dict[str, str]:
-    if not isinstance(found, Mapping):
+def _reasons(result: object) -> dict[str, str]:
+    if not isinstance(result, Mapping):
         return {}
     return {
         name: reason[:_MOST_REASON_CHARACTERS]
-        for name, reason in found.items()
+        for name, reason in result.items()
         if name in Launch._fields and isinstance(reason, str)
     }
 
@@ -177,15 +177,15 @@ SEVERAL: tuple[type[Parts[Part]], ...] = (
     RunEvents,
 )
 KINDS: dict[str, type[Part]] = {
-    **{one.kind: one for one in SINGLES},
-    **{one.part.kind: one.part for one in SEVERAL},
+    **{item.kind: item for item in SINGLES},
+    **{item.part.kind: item.part for item in SEVERAL},
 }
 # By the kind of evidence that a rule asks for: one of several parts, or all of them.
 ALL: dict[type, type] = {
-    **{one: one for one in (*SINGLES, *SEVERAL)},
-    **{one.part: one for one in SEVERAL},
+    **{item: item for item in (*SINGLES, *SEVERAL)},
+    **{item.part: item for item in SEVERAL},
 }
-_SINGLE_KINDS = frozenset(one.kind for one in SINGLES)
+_SINGLE_KINDS = frozenset(item.kind for item in SINGLES)
 # Kinds that were measured under load, and the words of the edition for such evidence.
 MEASURED: dict[str, tuple[str, ...]] = {
     "collective_runs": ("bench.allreduce", "bench.collectives"),
@@ -261,22 +261,22 @@ class Node:
         self.synthetic = _synthetic(data)
         self._launch = data.get("launch")
         self._parts: dict[type, Part | Parts[Part]] = {}
-        for kind, found in self.data.items():
-            _demand_parts(kind, found)
+        for kind, item in self.data.items():
+            _demand_parts(kind, item)
 
     def single(self, kind: type[S]) -> S:
         """The part of that kind; raises TypeError for what a node has several of."""
-        found = self._made(kind)
-        if not isinstance(found, kind):
+        part = self._made(kind)
+        if not isinstance(part, kind):
             raise TypeError(kind)
-        return found
+        return part
 
     def several(self, kind: type[M]) -> M:
         """All parts of that kind; raises TypeError for what a node has one of."""
-        found = self._made(kind)
-        if not isinstance(found, kind):
+        parts = self._made(kind)
+        if not isinstance(parts, kind):
             raise TypeError(kind)
-        return found
+        return parts
 
     def _made(self, kind: type) -> Part | Parts[Part]:
         """Parts are made when they are first asked for: most rules ask for a few."""
@@ -311,18 +311,18 @@ class Node:
 
     def by_type(self) -> Iterator[tuple[type, Part | Parts[Part]]]:
         """Each kind of evidence: one part under its own type, several under both."""
-        for asked, kind in ALL.items():
-            yield asked, self._made(kind)
+        for item, kind in ALL.items():
+            yield item, self._made(kind)
 
 
-def _demand_parts(kind: str, found: object) -> None:
+def _demand_parts(kind: str, result: object) -> None:
     """Raise TypeError for what is neither parts of a kind nor why there are none."""
-    if isinstance(found, Mapping) or (found is None and kind not in _SINGLE_KINDS):
+    if isinstance(result, Mapping) or (result is None and kind not in _SINGLE_KINDS):
         return
-    if kind in _SINGLE_KINDS or not isinstance(found, list):
+    if kind in _SINGLE_KINDS or not isinstance(result, list):
         raise TypeError(kind)
     # Most are dictionaries, of which Python knows at once that they are mappings.
-    if not all(type(one) is dict or isinstance(one, Mapping) for one in found):
+    if not all(type(item) is dict or isinstance(item, Mapping) for item in result):
         raise TypeError(kind)
 
 
@@ -334,19 +334,19 @@ def _parts(
     may_lack_some: bool,
 ) -> Parts[Part]:
     kind = several.part.kind
-    found = data.get(kind)
+    result = data.get(kind)
     place = (file.place((kind,)),)
-    if found is None:
+    if result is None:
         reason = file.cut_short.get(kind, NOT_IN_SNAPSHOT)
         return several((), Value(kind, note=reason), file.reads)
-    if isinstance(found, Mapping):
-        return several((), absence(kind, found, place), file.reads)
-    listed: Any = found
+    if isinstance(result, Mapping):
+        return several((), absence(kind, result, place), file.reads)
+    listed: Any = result
     items = tuple(
         several.part(
-            one, file, (kind, index), _title(kind, index, one, is_part=may_lack_some)
+            item, file, (kind, index), _title(kind, index, item, is_part=may_lack_some)
         )
-        for index, one in enumerate(listed)
+        for index, item in enumerate(listed)
     )
     if may_lack_some:
         reason = file.cut_short.get(kind, "the list may lack some")
@@ -356,16 +356,16 @@ def _parts(
 
 def _synthetic(data: Mapping[str, object]) -> str:
     """Return what made the snapshot up; empty for one of a real machine."""
-    found = data.get("synthetic")
-    if found is None or found is False:
+    result = data.get("synthetic")
+    if result is None or result is False:
         return ""
-    by = found.get("by") if isinstance(found, Mapping) else None
+    by = result.get("by") if isinstance(result, Mapping) else None
     return by[:_LONGEST_NAME] if isinstance(by, str) and by else "unnamed"
 
 
 def _partly_listed(data: Mapping[str, object]) -> frozenset[str]:
-    found = data.get("partly_listed")
-    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+    result = data.get("partly_listed")
+    return frozenset(map(str, result)) if isinstance(result, list) else frozenset()
 
 
 def _title(
@@ -374,8 +374,8 @@ def _title(
     """Return what people call a part: by its name where it has one."""
 
     def told(leaf: str) -> str:
-        found = leaves.get(leaf)  # a leaf without a value says why, in a mapping
-        return str(found) if isinstance(found, str | int) else ""
+        result = leaves.get(leaf)  # a leaf without a value says why, in a mapping
+        return str(result) if isinstance(result, str | int) else ""
 
     if kind == "gpus":
         # The third of some GPUs need not be the third of the node.

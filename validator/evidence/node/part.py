@@ -121,14 +121,14 @@ class Part(Frozen):
             if frames is not None:
                 frames[path] = frame
         name, place, source = frame
-        found = self._leaves.get(field, _NOTHING)
-        if found is _NOTHING:
+        leaf = self._leaves.get(field, _NOTHING)
+        if leaf is _NOTHING:
             reason = self._file.cut_short.get(self.kind, NOT_IN_SNAPSHOT)
             return Value(name, note=reason)
-        if type(found) is dict or isinstance(found, Mapping):
-            return absence(name, found, place, source)
+        if type(leaf) is dict or isinstance(leaf, Mapping):
+            return absence(name, leaf, place, source)
         try:
-            value = found if type(found) is kind else typed(found, kind)
+            value = leaf if type(leaf) is kind else typed(leaf, kind)
         except TypeError as error:
             return Value(name, None, "failed", place, str(error))
         if field in self.counts and isinstance(value, int) and value < 1:
@@ -202,22 +202,22 @@ class Parts(Generic[P_co]):
 
 def absence(
     name: str,
-    found: Mapping[str, object],
+    result: Mapping[str, object],
     places: tuple[Place, ...] = (),
     source: str = "",
 ) -> Value[Any]:
     """A leaf or a list that has no value and says why: `{"status": "absent"}`."""
-    status = _ABSENCES.get(str(found.get("status")), "failed")
+    status = _ABSENCES.get(str(result.get("status")), "failed")
     note = _WORDS.get(status, status)
-    source = str(found.get("source") or source)
+    source = str(result.get("source") or source)
     if source:
         note += f": {source}"
-    if message := found.get("message"):
+    if message := result.get("message"):
         note += f": {message}"
     return Value(name, None, status, places, note)
 
 
-def typed(found: object, kind: object) -> object:
+def typed(result: object, kind: object) -> object:
     """Return a field as its part declares it; raises TypeError for another type.
 
     Lists become tuples; in a list of numbers, what could not be read is None.
@@ -228,24 +228,24 @@ def typed(found: object, kind: object) -> object:
         raise TypeError(message)
     word, accepts, element = wanted
     if element is None:
-        if type(found) not in accepts:
-            message = f"is {_shown(found)}, not {word}"
+        if type(result) not in accepts:
+            message = f"is {_shown(result)}, not {word}"
             raise TypeError(message)
-        return float(found) if kind is float else found  # type: ignore[arg-type]
-    if not isinstance(found, list):
-        message = f"is {_shown(found)}, not {word}"
+        return float(result) if kind is float else result  # type: ignore[arg-type]
+    if not isinstance(result, list):
+        message = f"is {_shown(result)}, not {word}"
         raise TypeError(message)
-    if _ACCEPTED.get(element, _NONE).issuperset(map(type, found)):
-        return tuple(found)
-    return tuple(None if _is_absence(one) else typed(one, element) for one in found)
+    if _ACCEPTED.get(element, _NONE).issuperset(map(type, result)):
+        return tuple(result)
+    return tuple(None if _is_absence(item) else typed(item, element) for item in result)
 
 
-def _is_absence(found: object) -> bool:
-    return found is None or isinstance(found, dict)
+def _is_absence(result: object) -> bool:
+    return result is None or isinstance(result, dict)
 
 
-def _shown(found: object) -> str:
-    text = repr(found)
+def _shown(result: object) -> str:
+    text = repr(result)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
@@ -263,5 +263,5 @@ _TYPES: dict[object, tuple[str, tuple[type, ...], object]] = {
 # Of the elements of a list: most lists hold nothing else, and need no second look.
 _NONE: frozenset[type] = frozenset()
 _ACCEPTED: dict[object, frozenset[type]] = {
-    one: frozenset({one}) for one in (int, str, bool)
+    item: frozenset({item}) for item in (int, str, bool)
 }

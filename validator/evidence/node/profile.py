@@ -78,14 +78,14 @@ class Profile(Frozen):
 
     def _leaf(self, field: str, kind: object) -> Value[Any]:
         name, row = f"profile.{field}", self._row
-        found = row.leaves.get(field)
-        if found is None:
+        leaf = row.leaves.get(field)
+        if leaf is None:
             return Value(name, note=row.why)
-        if isinstance(found, Mapping):
-            readings = tuple(found["readings"])
+        if isinstance(leaf, Mapping):
+            readings = tuple(leaf["readings"])
             note = f"sources disagree about {row.id}: {'; '.join(readings)}"
             return Value(name, None, "conflict", self._places, note, readings)
-        value, confidence, source = found
+        value, confidence, source = leaf
         note = f"{row.id} in the hardware catalogue ({confidence}: {source})"
         status = _STATUSES.get(confidence, "default")
         return Value(name, typed(value, kind), status, self._places, note)
@@ -194,10 +194,12 @@ class GpuProfiles:
 
     def shared(self, gpus: Gpus) -> GpuProfile:
         """The profile of all GPUs of a node; raises MissingEvidence without a list."""
-        found = [self.of(gpu) for gpu in gpus.each()]
-        if found and all(one.id == found[0].id for one in found):
-            return found[0]
-        why = "the GPUs of the node differ" if found else "the node has no GPU"
+        gpu_profiles = [self.of(gpu) for gpu in gpus.each()]
+        if gpu_profiles and all(
+            gpu_profile.id == gpu_profiles[0].id for gpu_profile in gpu_profiles
+        ):
+            return gpu_profiles[0]
+        why = "the GPUs of the node differ" if gpu_profiles else "the node has no GPU"
         return GpuProfile(lambda: _none(why), gpus.count.places)
 
     @cached_property
@@ -214,13 +216,13 @@ class _Lookup:
         self._rows = catalogue.rows
         self._forms = {**catalogue.forms, **dict.fromkeys(catalogue.cooling, "")}
         self._by_name = {
-            tuple(name.casefold().split()): one
-            for one, row in self._rows.items()
+            tuple(name.casefold().split()): text
+            for text, row in self._rows.items()
             for name in row["names"]
         }
         self._by_device = {
-            int(device, 16): one
-            for one, row in self._rows.items()
+            int(device, 16): text
+            for text, row in self._rows.items()
             for device in row["devices"]
         }
 
@@ -232,22 +234,22 @@ class _Lookup:
         by_name = self._named(name.value)
         if by_name and by_device and by_name != by_device:
             return _none(f"{name.value} by its name, {by_device} by its PCI device")
-        found = by_name or by_device
-        if found is None:
+        text = by_name or by_device
+        if text is None:
             return _none(f"{name.value} is not in the hardware catalogue")
-        return self._row_of(found)
+        return self._row_of(text)
 
     def by_id(self, accelerator: Value[str]) -> ProfileRow:
-        found = accelerator.value
-        if found is None:
+        text = accelerator.value
+        if text is None:
             return _none(f"the type of the GPU is not known: {accelerator.note}")
-        if found not in self._rows:
-            return _none(f"{found} is no single type of the hardware catalogue")
-        return self._row_of(found)
+        if text not in self._rows:
+            return _none(f"{text} is no single type of the hardware catalogue")
+        return self._row_of(text)
 
-    def _row_of(self, found: str) -> ProfileRow:
-        why = f"the hardware catalogue does not have it for {found}"
-        return ProfileRow(found, self._rows[found]["leaves"], why)
+    def _row_of(self, text: str) -> ProfileRow:
+        why = f"the hardware catalogue does not have it for {text}"
+        return ProfileRow(text, self._rows[text]["leaves"], why)
 
     def _named(self, text: str) -> str | None:
         """The row with the longest name that `text` begins with, after the vendor.
@@ -259,11 +261,11 @@ class _Lookup:
         while words and words[0] in _BRANDS:
             words.pop(0)
         for length in range(len(words), 0, -1):
-            found = self._by_name.get(tuple(words[:length]))
-            if found is not None:
-                own = {"", self._rows[found]["form"]}
+            result = self._by_name.get(tuple(words[:length]))
+            if result is not None:
+                own = {"", self._rows[result]["form"]}
                 rest = (self._forms.get(word, "?") for word in words[length:])
-                return found if own.issuperset(rest) else None
+                return result if own.issuperset(rest) else None
         return None
 
 

@@ -126,10 +126,10 @@ def refusing(path: str) -> Generator[None, None, None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        told = str(error)
-        if "locked" in told or "busy" in told:
-            told = f"another process writes it for more than {BUSY_SECONDS:.0f} s"
-        message = f"{path}: history not used: {told}"
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            text = f"another process writes it for more than {BUSY_SECONDS:.0f} s"
+        message = f"{path}: history not used: {text}"
         raise HistoryError(message) from error
     except sqlite3.DatabaseError as error:
         message = f"{path}: a damaged history: {error}; put it aside, and begin anew"
@@ -193,8 +193,8 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(found)
+    (result,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(result)
 
 
 def _demand_version(connection: sqlite3.Connection, path: str) -> None:
@@ -233,7 +233,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
 def statements(script: str) -> list[str]:
     """The statements of a script; those of ours hold no semicolon inside."""
     lines = (line.partition("--")[0] for line in script.splitlines())
-    return [one for one in "\n".join(lines).split(";") if one.strip()]
+    return [part for part in "\n".join(lines).split(";") if part.strip()]
 
 
 Table = Literal["nodes", "leaves", "texts"]
@@ -260,8 +260,8 @@ def add_run(path: str, run: HistoryRun, now: float) -> Added:
 
 
 def _add(connection: sqlite3.Connection, run: HistoryRun, now: float) -> bool:
-    fit = sum(one.state == "fit" for one in run.states)
-    found = connection.execute(
+    fit = sum(state.state == "fit" for state in run.states)
+    result = connection.execute(
         "INSERT INTO runs (key, taken, added, edition, tool, job, verdict, reason,"
         " exit_code, nodes, fit, is_synthetic) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT (key) DO NOTHING RETURNING id",
@@ -280,9 +280,9 @@ def _add(connection: sqlite3.Connection, run: HistoryRun, now: float) -> bool:
             run.is_synthetic,
         ),
     ).fetchone()
-    if found is None:
+    if result is None:
         return False
-    _Rows(connection, run, int(found[0])).add()
+    _Rows(connection, run, int(result[0])).add()
     return True
 
 
@@ -293,14 +293,14 @@ class _Rows:
         self, connection: sqlite3.Connection, run: HistoryRun, number: int
     ) -> None:
         self.connection, self.run, self.number = connection, run, number
-        names = [one.name for one in run.states]
+        names = [state.name for state in run.states]
         self.nodes = self._ids("nodes", dict.fromkeys(names))
         leaves = (*run.usual, *run.numbers, *run.counters)
         self.leaves = self._ids("leaves", dict.fromkeys(leaves))
-        texts = [one.reason for one in run.states if one.reason]
+        texts = [state.reason for state in run.states if state.reason]
         texts += run.usual.values()
-        for found in run.otherwise.values():
-            texts += found.values()
+        for item in run.otherwise.values():
+            texts += item.values()
         self.texts = self._ids("texts", dict.fromkeys(texts))
 
     def add(self) -> None:
@@ -310,12 +310,12 @@ class _Rows:
             (
                 (
                     number,
-                    self.nodes[one.name],
-                    one.state,
-                    one.taken,
-                    self.texts.get(one.reason) if one.reason else None,
+                    self.nodes[state.name],
+                    state.state,
+                    state.taken,
+                    self.texts.get(state.reason) if state.reason else None,
                 )
-                for one in run.states
+                for state in run.states
             ),
         )
         self._insert("usual", self._usual())
@@ -323,16 +323,22 @@ class _Rows:
         self._insert(
             "numbers",
             (
-                (number, self.leaves[leaf], self.nodes[one.name], one.median, one.worst)
-                for leaf, found in run.numbers.items()
-                for one in found
+                (
+                    number,
+                    self.leaves[leaf],
+                    self.nodes[node_number.name],
+                    node_number.median,
+                    node_number.worst,
+                )
+                for leaf, node_numbers in run.numbers.items()
+                for node_number in node_numbers
             ),
         )
         self._insert(
             "fleet_numbers",
             (
-                (number, self.leaves[leaf], *one)
-                for leaf, one in self.run.of_fleet.items()
+                (number, self.leaves[leaf], *fleet_number)
+                for leaf, fleet_number in self.run.of_fleet.items()
             ),
         )
         self._insert("counters", self._counters())
@@ -349,10 +355,10 @@ class _Rows:
         column = _COLUMNS[table]
         wanted = list(names)
         insert = f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)"  # noqa: S608
-        self.connection.executemany(insert, ((_plain(one),) for one in wanted))
+        self.connection.executemany(insert, ((_plain(text),) for text in wanted))
         query = f"SELECT {column}, id FROM {table}"  # noqa: S608 - our own
         known: dict[str, int] = dict(self.connection.execute(query))
-        return {one: known[_plain(one)] for one in wanted}
+        return {text: known[_plain(text)] for text in wanted}
 
     def _text(self, value: str | None) -> int | None:
         return None if value is None else self.texts[value]
@@ -364,7 +370,7 @@ class _Rows:
             key, text = (self.leaves[leaf],), self.texts[value]
             if known.pop(key, None) != text:
                 yield *key, self.number, text
-        somebody_came = any(one.is_here for one in self.run.states)
+        somebody_came = any(state.is_here for state in self.run.states)
         for (leaf_id,), last in known.items():
             if last is not None and somebody_came:
                 yield leaf_id, self.number, None
@@ -372,22 +378,22 @@ class _Rows:
     def _otherwise(self) -> Iterator[tuple[object, ...]]:
         """What single nodes have, where it is not what they had; null: the usual."""
         known = self._last("otherwise", ("leaf", "node"), "value")
-        for leaf, found in self.run.otherwise.items():
-            for name, value in found.items():
+        for leaf, item in self.run.otherwise.items():
+            for name, value in item.items():
                 key, text = (self.leaves[leaf], self.nodes[name]), self.texts[value]
                 if known.pop(key, None) != text:
                     yield *key, self.number, text
-        here = {self.nodes[one.name] for one in self.run.states if one.is_here}
-        told = {self.leaves[leaf] for leaf in self.run.usual}
+        here = {self.nodes[state.name] for state in self.run.states if state.is_here}
+        numbers = {self.leaves[leaf] for leaf in self.run.usual}
         for (leaf_id, node), last in known.items():
-            if last is not None and node in here and leaf_id in told:
+            if last is not None and node in here and leaf_id in numbers:
                 yield leaf_id, node, self.number, None
 
     def _counters(self) -> Iterator[tuple[object, ...]]:
         """Counters that are not what they were; those that never counted have none."""
         known = self._last("counters", ("leaf", "node"), "total")
-        for leaf, found in self.run.counters.items():
-            for name, total in found.items():
+        for leaf, counter in self.run.counters.items():
+            for name, total in counter.items():
                 key = self.leaves[leaf], self.nodes[name]
                 if known.get(key, 0.0) != total:
                     yield *key, self.number, total

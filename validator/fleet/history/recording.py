@@ -79,14 +79,15 @@ def history_run(run: FleetRun, verdict: FleetVerdict) -> HistoryRun:
     """What is kept of a judged fleet."""
     job = ", ".join(run.jobs)
     states = tuple(_states(run, verdict))
-    taken = [one.taken for one in states if one.taken is not None]
-    names = [one.name for one in run.nodes]
+    taken = [state.taken for state in states if state.taken is not None]
+    names = [node.name for node in run.nodes]
     usual: dict[str, str] = {}
     otherwise: dict[str, dict[str, str]] = {}
     for leaf, shared in run.fleet.shared.items() if names else ():
         usual[leaf], otherwise[leaf] = _shared(shared, names)
     numbers = {
-        one.leaf: tuple(_numbers(one, names)) for one in run.fleet.samples.values()
+        sample.leaf: tuple(_numbers(sample, names))
+        for sample in run.fleet.samples.values()
     }
     return HistoryRun(
         _key(run, states, job),
@@ -97,29 +98,30 @@ def history_run(run: FleetRun, verdict: FleetVerdict) -> HistoryRun:
         verdict.word,
         hidden(verdict.reason)[:_MOST_TEXT],
         verdict.code,
-        any(one.is_synthetic for one in run.nodes),
+        any(node.is_synthetic for node in run.nodes),
         states,
         usual,
         otherwise,
         numbers,
-        {leaf: _of_fleet(found) for leaf, found in numbers.items() if found},
+        {leaf: _of_fleet(number) for leaf, number in numbers.items() if number},
         dict(_counters(run, names)),
     )
 
 
 def _states(run: FleetRun, verdict: FleetVerdict) -> Iterator[NodeState]:
-    unfit = {one.name: one for one in verdict.unfit}
-    taken = {one.name: one.taken for one in run.nodes}
+    unfit = {unfit.name: unfit for unfit in verdict.unfit}
+    taken = {node.name: node.taken for node in run.nodes}
     for name in dict.fromkeys((*taken, *unfit)):
-        one = unfit.get(name)
-        state = one.state if one else FIT
-        reason = _reason(one) if one else ""
+        result = unfit.get(name)
+        state = result.state if result else FIT
+        reason = _reason(result) if result else ""
         yield NodeState(name, state, taken.get(name), reason, name in taken)
 
 
-def _reason(one: Unfit) -> str:
+def _reason(unfit: Unfit) -> str:
     texts = (
-        f"{why.rule}: {why.message}" if why.rule else why.message for why in one.reasons
+        f"{why.rule}: {why.message}" if why.rule else why.message
+        for why in unfit.reasons
     )
     return hidden("; ".join(dict.fromkeys(texts)))[:_MOST_TEXT]
 
@@ -130,7 +132,7 @@ def _key(run: FleetRun, states: Iterable[NodeState], job: str) -> str:
     own = "; ".join(map(own_number_text, run.edition.tailoring))
     words = (run.edition.sha256, run.use, VERSION, job, *filter(None, [own]))
     # Reasons tell how old a report is, and with that the time of day.
-    rows = sorted((one.name, str(one.taken), one.state) for one in states)
+    rows = sorted((state.name, str(state.taken), state.state) for state in states)
     for word in (*words, *(text for row in rows for text in row)):
         content = word.encode("utf-8", "surrogateescape")
         digest.update(len(content).to_bytes(8, "big") + content)
@@ -139,14 +141,14 @@ def _key(run: FleetRun, states: Iterable[NodeState], job: str) -> str:
 
 def _shared(shared: Shared, names: Iterable[str]) -> tuple[str, dict[str, str]]:
     """What most nodes have, and what each other one has."""
-    found = dict.fromkeys(names, _UNTOLD)
+    result = dict.fromkeys(names, _UNTOLD)
     for group in shared.unseen:
-        found.update(dict.fromkeys(group.hosts, UNKNOWN + group.value[:_MOST_TEXT]))
+        result.update(dict.fromkeys(group.hosts, UNKNOWN + group.value[:_MOST_TEXT]))
     for group in shared.groups:
-        found.update(dict.fromkeys(group.hosts, _value(group.value)))
-    counts = Counter(found.values())
+        result.update(dict.fromkeys(group.hosts, _value(group.value)))
+    counts = Counter(result.values())
     usual = max(counts, key=lambda value: (counts[value], value))
-    return usual, {name: value for name, value in found.items() if value != usual}
+    return usual, {name: value for name, value in result.items() if value != usual}
 
 
 def _value(text: str) -> str:
@@ -168,13 +170,13 @@ def _numbers(samples: Samples, names: list[str]) -> Iterator[NodeNumber]:
             yield NodeNumber(names[number], median(values), worst(values))
 
 
-def _of_fleet(found: tuple[NodeNumber, ...]) -> FleetNumber:
-    medians = [one.median for one in found]
+def _of_fleet(node_numbers: tuple[NodeNumber, ...]) -> FleetNumber:
+    medians = [node_number.median for node_number in node_numbers]
     centre = median(medians)
     return FleetNumber(
         len(medians),
         centre,
-        median(abs(one - centre) for one in medians),
+        median(abs(value - centre) for value in medians),
         min(medians),
         max(medians),
     )
@@ -186,4 +188,7 @@ def _counters(
     for leaf, totals in run.counters.kept.items():
         if leaf != EVENTS:
             pairs = zip(totals.nodes, totals.sums, strict=True)
-            yield leaf, {names[one]: total for one, total in pairs if isfinite(total)}
+            yield (
+                leaf,
+                {names[number]: total for number, total in pairs if isfinite(total)},
+            )

@@ -69,7 +69,16 @@ def _changes(
 ) -> tuple[ValueChange, ...]:
     """The values that changed, the oldest change first."""
     if node is not None:
-        found = changes_of(window, node, leaf)
+        value_changes = changes_of(window, node, leaf)
     else:
-        found = [*usual_changes(window, leaf), *changes_of_few(window, leaf)]
-    return tuple(sorted(found, key=lambda one: (one.taken, one.leaf, one.nodes)))
+        value_changes = [*usual_changes(window, leaf), *changes_of_few(window, leaf)]
+    return tuple(
+        sorted(
+            value_changes,
+            key=lambda value_change: (
+                value_change.taken,
+                value_change.leaf,
+                value_change.nodes,
+            ),
+        )
+    )

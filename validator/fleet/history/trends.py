@@ -113,7 +113,7 @@ class Window:
             )
 
             names = self.connection.execute(f"SELECT name FROM {table}")  # noqa: S608
-            close = nearest(name, (one for (one,) in names))
+            close = nearest(name, (item for (item,) in names))
             hint = f"did you mean {close}?" if close else "see speccheck history FILE"
             message = f"{self.path}: no {what} {name} in it: {hint}"
             raise HistoryError(message)
@@ -245,8 +245,10 @@ def growth(
             anew = any(new < old for old, new in pairwise(values))
             grown.append((by, anew, leaf_id, node_id))
     leaves = {leaf_id for *_, leaf_id, _ in grown}
-    grave = {one: is_grave(window.name("leaves", one)) for one in leaves}
-    grown.sort(key=lambda one: (not grave[one[2]], -one[0], one[2], one[3]))
+    grave = {leaf: is_grave(window.name("leaves", leaf)) for leaf in leaves}
+    grown.sort(
+        key=lambda numbers: (not grave[numbers[2]], -numbers[0], numbers[2], numbers[3])
+    )
     return [
         _growth(window, by, leaf_id, node_id, began_anew=anew)
         for by, anew, leaf_id, node_id in grown[:MOST_GROWN]
@@ -350,13 +352,13 @@ def changes_of_few(window: Window, leaf: int | None = None) -> list[ValueChange]
         " ORDER BY leaves.name, nodes.name",
         (leaf,),
     )
-    found: dict[tuple[int, str, str | None], list[str]] = {}
+    result: dict[tuple[int, str, str | None], list[str]] = {}
     for name, node, run, value in rows:
         now = _usual_at(window, name, run) if value is None else value
-        found.setdefault((run, name, now), []).append(node)
+        result.setdefault((run, name, now), []).append(node)
     return [
         ValueChange(name, fold(nodes), window.taken[run], None, value)
-        for (run, name, value), nodes in found.items()
+        for (run, name, value), nodes in result.items()
     ]
 
 
@@ -378,15 +380,15 @@ def changes_of(window: Window, node: int, leaf: int | None) -> list[ValueChange]
         "SELECT DISTINCT leaves.id, leaves.name FROM usual"
         " JOIN leaves ON leaves.id = usual.leaf WHERE ?1 IS NULL OR leaves.id = ?1"
     )
-    found: list[_Row] = []
+    text_lists: list[_Row] = []
     for leaf_id, leaf_name in window.connection.execute(query, (leaf,)).fetchall():
         usual = _texts(window, "usual", "leaf = ?", (leaf_id,))
         own = _texts(window, "otherwise", "leaf = ? AND node = ?", (leaf_id, node))
         for run in attended:
             common, value = _at(usual, run), _at(own, run)
-            told = common if common is None or value is None else value
-            found.append((leaf_name, name, run, told))
-    return _steps(window, found)
+            text = common if common is None or value is None else value
+            text_lists.append((leaf_name, name, run, text))
+    return _steps(window, text_lists)
 
 
 def _texts(
@@ -401,25 +403,25 @@ def _texts(
 
 def _at(steps: Sequence[tuple[int, str | None]], run: int) -> str | None:
     """The value that was in force at a run."""
-    found = None
+    result = None
     for number, value in steps:
         if number > run:
             break
-        found = value
-    return found
+        result = value
+    return result
 
 
 def _steps(window: Window, rows: Iterable[_Row]) -> list[ValueChange]:
     """Steps from one row to the next of a leaf, of runs that are shown."""
-    found: list[ValueChange] = []
+    value_changes: list[ValueChange] = []
     before: tuple[str, str | None] = "", None
-    for leaf, node, run, told in rows:
+    for leaf, node, run, text in rows:
         # Of a variable that no node sets there is no leaf.
-        is_unset = told is None and leaf.startswith(VARIABLES)
-        value = NOT_SET if is_unset else told
+        is_unset = text is None and leaf.startswith(VARIABLES)
+        value = NOT_SET if is_unset else text
         is_step = before[0] == leaf and before[1] != value
         if is_step and run in window.order:
             taken = window.taken[run]
-            found.append(ValueChange(leaf, node, taken, before[1], value))
+            value_changes.append(ValueChange(leaf, node, taken, before[1], value))
         before = leaf, value
-    return found
+    return value_changes

@@ -81,13 +81,13 @@ class Table(Record):
     notes: tuple[str, ...]
 
 
-def table_of(found: Sequence[tuple[str, Certificate]], now: datetime) -> Table:
+def table_of(text_lists: Sequence[tuple[str, Certificate]], now: datetime) -> Table:
     """The table of certificates, each with its file, in their order."""
     columns = tuple(
-        _column(letter, path, one, now)
-        for letter, (path, one) in zip(_LETTERS, found, strict=False)
+        _column(letter, path, certificate, now)
+        for letter, (path, certificate) in zip(_LETTERS, text_lists, strict=False)
     )
-    certificates = [one for _, one in found]
+    certificates = [certificate for _, certificate in text_lists]
     rows = tuple(_rows(certificates))
     return Table(
         columns,
@@ -98,51 +98,64 @@ def table_of(found: Sequence[tuple[str, Certificate]], now: datetime) -> Table:
     )
 
 
-def _column(letter: str, path: str, found: Certificate, now: datetime) -> Column:
-    until = datetime.fromisoformat(found.validity.not_after)
+def _column(letter: str, path: str, certificate: Certificate, now: datetime) -> Column:
+    until = datetime.fromisoformat(certificate.validity.not_after)
     return Column(
         letter,
         path,
-        found.instance_type,
-        found.provider,
-        found.edition.id,
-        granted_words(found),
-        len(found.specimens),
-        found.validity.created,
-        found.validity.not_after,
-        found.synthetic.by if found.synthetic else "",
+        certificate.instance_type,
+        certificate.provider,
+        certificate.edition.id,
+        granted_words(certificate),
+        len(certificate.specimens),
+        certificate.validity.created,
+        certificate.validity.not_after,
+        certificate.synthetic.by if certificate.synthetic else "",
         now > until,
-        tuple(caveats(found)),
+        tuple(caveats(certificate)),
     )
 
 
-def _levels(found: Sequence[Certificate]) -> Iterator[Level]:
-    by_track = [{one.track: one.level for one in one_.tracks} for one_ in found]
-    for track in sorted({name for one in by_track for name in one}):
-        yield Level(track, tuple(one.get(track) for one in by_track))
+def _levels(certificates: Sequence[Certificate]) -> Iterator[Level]:
+    by_track = [
+        {track.track: track.level for track in one_.tracks} for one_ in certificates
+    ]
+    for track in sorted({name for item in by_track for name in item}):
+        yield Level(track, tuple(item.get(track) for item in by_track))
 
 
-def _counts(found: Sequence[Certificate]) -> Iterator[Count]:
-    yield Count("musts and shoulds judged", tuple(o.coverage.share for o in found))
+def _counts(certificates: Sequence[Certificate]) -> Iterator[Count]:
+    yield Count(
+        "musts and shoulds judged",
+        tuple(certificate.coverage.share for certificate in certificates),
+    )
     for name in ("passed", "failed", "unknown", "waived", "not_applicable"):
-        values = tuple(getattr(one.coverage, name) for one in found)
+        values = tuple(
+            getattr(certificate.coverage, name) for certificate in certificates
+        )
         yield Count(name.replace("_", " "), values)
 
 
 Key = tuple[str, str, tuple[tuple[str, int], ...]]
 
 
-def _rows(found: Sequence[Certificate]) -> Iterator[Row]:
+def _rows(certificates: Sequence[Certificate]) -> Iterator[Row]:
     """Quantities in the order of the first certificate, the largest message first."""
-    by_key: list[dict[Key, float]] = [_medians(one.measurements) for one in found]
-    made_up = {number for number, one in enumerate(found) if one.synthetic}
+    by_key: list[dict[Key, float]] = [
+        _medians(certificate.measurements) for certificate in certificates
+    ]
+    made_up = {
+        number
+        for number, certificate in enumerate(certificates)
+        if certificate.synthetic
+    }
     # What was made up is no better than what was measured.
-    beside = made_up if len(made_up) < len(found) else set()
-    names = dict.fromkeys(key[:2] for one in by_key for key in one)
+    beside = made_up if len(made_up) < len(certificates) else set()
+    names = dict.fromkeys(key[:2] for item in by_key for key in item)
     for name in names:
-        keys = {key for one in by_key for key in one if key[:2] == name}
+        keys = {key for item in by_key for key in item if key[:2] == name}
         for key in sorted(keys, key=_by_size):
-            values = tuple(one.get(key) for one in by_key)
+            values = tuple(item.get(key) for item in by_key)
             yield Row(*key, values, _best(values, beside))
 
 
@@ -153,71 +166,83 @@ def _by_size(key: Key) -> tuple[int, ...]:
 
 def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
     """By what makes numbers comparable; the largest of several tools or paths."""
-    found: dict[Key, float] = {}
-    for one in measured:
-        if one.name.endswith(_TIMES):
+    result: dict[Key, float] = {}
+    for item in measured:
+        if item.name.endswith(_TIMES):
             continue
         words = tuple(
             (name, int(value))
             for name in _SAME
-            if isinstance(value := one.conditions.get(name), int | float)
+            if isinstance(value := item.conditions.get(name), int | float)
         )
-        key = one.name, one.unit, words
-        found[key] = max(one.median, found.get(key, one.median))
-    return found
+        key = item.name, item.unit, words
+        result[key] = max(item.median, result.get(key, item.median))
+    return result
 
 
 def _best(values: Sequence[float | None], beside: set[int]) -> tuple[int, ...]:
     known = {
-        number: one
-        for number, one in enumerate(values)
-        if one is not None and number not in beside
+        number: value
+        for number, value in enumerate(values)
+        if value is not None and number not in beside
     }
     if len(known) < 2:  # noqa: PLR2004 - one alone is not better than another
         return ()
     least = max(known.values()) * (1 - _AS_GOOD)
-    best = tuple(number for number, one in known.items() if one >= least)
+    best = tuple(number for number, value in known.items() if value >= least)
     return best if len(best) < len(known) else ()
 
 
 def _notes(
-    columns: Sequence[Column], found: Sequence[Certificate], rows: Sequence[Row]
+    columns: Sequence[Column], certificates: Sequence[Certificate], rows: Sequence[Row]
 ) -> Iterator[str]:
-    for one in columns:
-        if one.synthetic:
-            yield f"{one.letter} is SYNTHETIC: made by {one.synthetic}; no such machine"
-        if one.is_expired:
-            yield f"{one.letter} expired on {one.not_after[:10]}"
-    editions = sorted({(one.edition.id, one.edition.sha256[:16]) for one in found})
+    for column in columns:
+        if column.synthetic:
+            yield (
+                f"{column.letter} is SYNTHETIC: made by {column.synthetic}; no "
+                "such machine"
+            )
+        if column.is_expired:
+            yield f"{column.letter} expired on {column.not_after[:10]}"
+    editions = sorted(
+        {
+            (certificate.edition.id, certificate.edition.sha256[:16])
+            for certificate in certificates
+        }
+    )
     if len(editions) > 1:
         words = ", ".join(f"{name} ({digest})" for name, digest in editions)
         yield f"judged by several editions, {words}: levels need not mean the same"
-    tools = sorted({str(one.conditions["tool"]) for one in _conditioned(found)})
+    tools = sorted(
+        {str(measured.conditions["tool"]) for measured in _conditioned(certificates)}
+    )
     if len(tools) > 1:
         yield f"measured by several tools: {', '.join(tools)}"
     yield from _not_comparable(columns, rows)
 
 
-def _conditioned(found: Sequence[Certificate]) -> Iterator[Measured]:
-    for one in found:
-        yield from (row for row in one.measurements if row.conditions.get("tool"))
+def _conditioned(certificates: Sequence[Certificate]) -> Iterator[Measured]:
+    for certificate in certificates:
+        yield from (
+            row for row in certificate.measurements if row.conditions.get("tool")
+        )
 
 
 def _not_comparable(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
     """Quantities that certificates have under other conditions, or not at all."""
-    for name in dict.fromkeys(one.name for one in rows):
-        several = [one for one in rows if one.name == name]
-        lonely = [one for one in several if sum(v is not None for v in one.values) == 1]
+    for name in dict.fromkeys(row.name for row in rows):
+        several = [row for row in rows if row.name == name]
+        lonely = [row for row in several if sum(v is not None for v in row.values) == 1]
         without = [
             column.letter
             for number, column in enumerate(columns)
-            if all(one.values[number] is None for one in several)
+            if all(row.values[number] is None for row in several)
         ]
         if without:
             yield f"{name}: not measured by {', '.join(without)}"
         if len(several) > 1 and lonely:
             words = "; ".join(
-                f"{_owner(columns, one)} at {conditions_words(one)}" for one in lonely
+                f"{_owner(columns, row)} at {conditions_words(row)}" for row in lonely
             )
             yield f"{name}: {words}: other conditions, not comparable"
 
@@ -242,8 +267,8 @@ def conditions_words(row: Row) -> str:
 
 def highest(levels: Sequence[str | None]) -> tuple[int, ...]:
     """Which columns have the highest level, where they are not all alike."""
-    ranks = [LEVELS.index(one) + 1 if one in LEVELS else 0 for one in levels]
-    best = [number for number, one in enumerate(ranks) if one == max(ranks)]
+    ranks = [LEVELS.index(level) + 1 if level in LEVELS else 0 for level in levels]
+    best = [number for number, rank in enumerate(ranks) if rank == max(ranks)]
     return tuple(best) if max(ranks) and len(best) < len(ranks) else ()
 
 
@@ -271,7 +296,9 @@ class _Line:
 
 def table_text(table: Table, style: Style) -> str:
     """For a terminal: in blocks of as many columns as fit."""
-    lines = [wrap(printable(_about(one)), style.width, "") for one in table.columns]
+    lines = [
+        wrap(printable(_about(column)), style.width, "") for column in table.columns
+    ]
     lines += [style.paint(UNVERIFIED, "dim"), ""]
     fitting = max(1, (style.width - _LABEL) // (_CELL + 2))
     numbers = range(len(table.columns))
@@ -279,31 +306,31 @@ def table_text(table: Table, style: Style) -> str:
     for block in blocks:
         lines += [*_block(table, block, style), ""]
     lines.append(style.paint(wrap(_LEGEND, style.width, ""), "dim"))
-    lines += [wrap(printable(one), style.width, "") for one in table.notes]
+    lines += [wrap(printable(note), style.width, "") for note in table.notes]
     return "\n".join(lines) + "\n"
 
 
-def _about(one: Column) -> str:
+def _about(column: Column) -> str:
     parts = [
-        f"{one.letter}  {one.instance_type}",
-        one.file,
-        one.granted,
-        f"edition {one.edition}",
-        counted(one.specimens, "machine"),
-        f"to {one.not_after[:10]}",
-        *one.caveats,
-        *_marks(one),
+        f"{column.letter}  {column.instance_type}",
+        column.file,
+        column.granted,
+        f"edition {column.edition}",
+        counted(column.specimens, "machine"),
+        f"to {column.not_after[:10]}",
+        *column.caveats,
+        *_marks(column),
     ]
     return ", ".join(parts)
 
 
-def _marks(one: Column) -> list[str]:
-    marks = ["SYNTHETIC"] if one.synthetic else []
-    return [*marks, "EXPIRED"] if one.is_expired else marks
+def _marks(column: Column) -> list[str]:
+    marks = ["SYNTHETIC"] if column.synthetic else []
+    return [*marks, "EXPIRED"] if column.is_expired else marks
 
 
 def _block(table: Table, block: Sequence[int], style: Style) -> Iterator[str]:
-    heads = "  ".join(f"{table.columns[one].letter:>{_CELL}}" for one in block)
+    heads = "  ".join(f"{table.columns[number].letter:>{_CELL}}" for number in block)
     yield style.paint(f"{'':<{_LABEL}}{heads}", "bold")
     for title, lines in _sections(table):
         yield style.paint(title, "bold")
@@ -313,7 +340,7 @@ def _block(table: Table, block: Sequence[int], style: Style) -> Iterator[str]:
 
 def _drawn(line: _Line, block: Sequence[int], style: Style) -> Iterator[str]:
     label = f"  {printable(line.label)}"
-    cells = "  ".join(_cell(line, one, style) for one in block)
+    cells = "  ".join(_cell(line, number, style) for number in block)
     if len(label) >= _LABEL:
         *first, label = wrap(label, _LABEL - 1, "  ").split("\n")
         yield from first
@@ -329,19 +356,23 @@ def _sections(table: Table) -> Iterator[tuple[str, list[_Line]]]:
     yield (
         "levels",
         [
-            _Line(one.track, [o or _MISSING for o in one.levels], highest(one.levels))
-            for one in table.levels
+            _Line(
+                level.track,
+                [text or _MISSING for text in level.levels],
+                highest(level.levels),
+            )
+            for level in table.levels
         ],
     )
     yield (
         "clauses",
         [
-            _Line(one.name, [_count(value) for value in one.values])
-            for one in table.counts
+            _Line(count.name, [_count(value) for value in count.values])
+            for count in table.counts
         ],
     )
     if table.rows:
-        yield "measured, medians", [_measured(one) for one in table.rows]
+        yield "measured, medians", [_measured(row) for row in table.rows]
 
 
 def _count(value: float | None) -> str:
@@ -351,28 +382,30 @@ def _count(value: float | None) -> str:
 
 
 def _measured(row: Row) -> _Line:
-    known = [one for one in row.values if one is not None]
+    known = [value for value in row.values if value is not None]
     scale, unit = scale_of(row.unit, max(known, default=0.0))
     about = conditions_words(row)
     label = f"{row.name}{f', {about}' if about else ''}, {unit}"
-    cells = [shown(one, scale) or _MISSING for one in row.values]
+    cells = [shown(value, scale) or _MISSING for value in row.values]
     return _Line(label, cells, row.best)
 
 
 def table_markdown(table: Table) -> str:
     """For a page: one table, with what cannot be compared below."""
-    heads = [f"{one.letter} {in_cell(one.instance_type)}" for one in table.columns]
+    heads = [
+        f"{column.letter} {in_cell(column.instance_type)}" for column in table.columns
+    ]
     lines = [f"| | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
     columns = table.columns
-    lines += _markdown_row("edition", [one.edition for one in columns])
-    lines += _markdown_row("machines", [str(one.specimens) for one in columns])
-    lines += _markdown_row("valid until", [one.not_after[:10] for one in columns])
-    marks = [", ".join((*_marks(one), *one.caveats)) for one in columns]
+    lines += _markdown_row("edition", [column.edition for column in columns])
+    lines += _markdown_row("machines", [str(column.specimens) for column in columns])
+    lines += _markdown_row("valid until", [column.not_after[:10] for column in columns])
+    marks = [", ".join((*_marks(column), *column.caveats)) for column in columns]
     lines += _markdown_row("beware", marks)
     for _, rows in _sections(table):
         for row in rows:
             lines += _markdown_row(row.label, row.cells, row.best)
-    notes = "".join(f"- {in_cell(one)}\n" for one in (UNVERIFIED, *table.notes))
+    notes = "".join(f"- {in_cell(text)}\n" for text in (UNVERIFIED, *table.notes))
     legend = _LEGEND.replace("*", r"\*")
     return "\n".join(lines) + f"\n\n{legend}\n\n{notes}"
 

@@ -40,8 +40,10 @@ def compare_certificates(
 ) -> Compared:
     """Everything that one says and the other does not, or says otherwise."""
     numbers = _numbers(a), _numbers(b)
-    clauses = [{one.clause for one in found.clauses} for found in (a, b)]
-    fields = [{*found.type.fields} for found in (a, b)]
+    clauses = [
+        {clause.clause for clause in certificate.clauses} for certificate in (a, b)
+    ]
+    fields = [{*certificate.type.fields} for certificate in (a, b)]
     return Compared(
         "certificate",
         _side(a, files[0]),
@@ -66,62 +68,75 @@ def compare_certificates(
     )
 
 
-def _side(found: Certificate, file: str) -> Side:
-    synthetic = found.synthetic.by if found.synthetic else ""
-    release = found.verifier.tool.version
-    return Side(file, found.instance_type, found.validity.created, release, synthetic)
+def _side(certificate: Certificate, file: str) -> Side:
+    synthetic = certificate.synthetic.by if certificate.synthetic else ""
+    release = certificate.verifier.tool.version
+    return Side(
+        file,
+        certificate.instance_type,
+        certificate.validity.created,
+        release,
+        synthetic,
+    )
 
 
 def _levels(a: Certificate, b: Certificate) -> Iterator[Difference]:
-    before, after = ({one.track: one for one in found.tracks} for found in (a, b))
+    before, after = (
+        {item.track: item for item in certificate.tracks} for certificate in (a, b)
+    )
     for name in dict.fromkeys((*before, *after)):
         if name not in before or name not in after:
             yield _lonely(name, before.get(name), after.get(name))
             continue
-        one, other = before[name], after[name]
-        if one.level != other.level:
-            fell = (other.level or _NOBODY) < (one.level or _NOBODY)
+        track, other = before[name], after[name]
+        if track.level != other.level:
+            fell = (other.level or _NOBODY) < (track.level or _NOBODY)
             yield Difference(
                 "levels",
                 name,
                 "fell" if fell else "rose",
-                one.level or _NONE,
+                track.level or _NONE,
                 other.level or _NONE,
-                note=_why(other if fell else one, was=not fell),
+                note=_why(other if fell else track, was=not fell),
             )
 
 
 def _lonely(name: str, before: Track | None, after: Track | None) -> Difference:
     """A track that only one edition has."""
-    a, b = (one.level or _NONE if one else None for one in (before, after))
+    a, b = (track.level or _NONE if track else None for track in (before, after))
     return Difference("levels", name, "went" if before else "came", a, b)
 
 
 def _why(track: Track, *, was: bool) -> str:
-    told = [
-        f"{one.clause}: {one.reason}" if one.clause else one.reason
-        for one in track.denied
+    texts = [
+        f"{denied.clause}: {denied.reason}" if denied.clause else denied.reason
+        for denied in track.denied
     ]
-    more = len(told) - _MOST_REASONS
-    text = "; ".join(told[:_MOST_REASONS]) + (f"; {more} more" if more > 0 else "")
+    more = len(texts) - _MOST_REASONS
+    text = "; ".join(texts[:_MOST_REASONS]) + (f"; {more} more" if more > 0 else "")
     return f"was denied: {text}" if was and text else text
 
 
 def _clauses(a: Certificate, b: Certificate) -> Iterator[Difference]:
-    before, after = ({one.clause: one for one in found.clauses} for found in (a, b))
+    before, after = (
+        {clause.clause: clause for clause in certificate.clauses}
+        for certificate in (a, b)
+    )
     for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name), after.get(name)
-        if one is None or other is None:
-            yield _other_clause(name, one, other)
+        clause_result, other = before.get(name), after.get(name)
+        if clause_result is None or other is None:
+            yield _other_clause(name, clause_result, other)
             continue
-        if one.outcome != other.outcome:
-            a_, b_ = one.outcome, other.outcome
+        if clause_result.outcome != other.outcome:
+            a_, b_ = clause_result.outcome, other.outcome
             note = _reason(other) or other.title
             yield Difference("clauses", name, "changed", a_, b_, note=note)
-        if one.level != other.level:
+        if clause_result.level != other.level:
             subject = f"{name} level"
-            yield Difference("clauses", subject, "changed", one.level, other.level)
-        levels = one.certification_level, other.certification_level
+            yield Difference(
+                "clauses", subject, "changed", clause_result.level, other.level
+            )
+        levels = clause_result.certification_level, other.certification_level
         if levels[0] != levels[1]:
             subject = f"{name} certification level"
             yield Difference("clauses", subject, "changed", *levels)
@@ -131,39 +146,42 @@ def _other_clause(
     name: str, before: ClauseResult | None, after: ClauseResult | None
 ) -> Difference:
     """A clause that only one of the two was held to."""
-    a, b = (one.outcome if one else None for one in (before, after))
-    titles = [one.title for one in (before, after) if one]
+    a, b = (
+        clause_result.outcome if clause_result else None
+        for clause_result in (before, after)
+    )
+    titles = [clause_result.title for clause_result in (before, after) if clause_result]
     change: Change = "went" if before else "came"
     return Difference("clauses", name, change, a, b, note=titles[0])
 
 
-def _reason(found: ClauseResult) -> str:
+def _reason(clause_result: ClauseResult) -> str:
     """The first judgement that makes the clause what it is."""
-    for one in found.judgements:
-        is_it = one.outcome == found.outcome or (
-            one.waived and found.outcome == "waived"
+    for judgement in clause_result.judgements:
+        is_it = judgement.outcome == clause_result.outcome or (
+            judgement.waived and clause_result.outcome == "waived"
         )
-        if is_it and one.message:
-            where = f"{one.specimen}: " if one.specimen else ""
-            return f"{where}{one.message}"
+        if is_it and judgement.message:
+            where = f"{judgement.specimen}: " if judgement.specimen else ""
+            return f"{where}{judgement.message}"
     return ""
 
 
-def _coverage(found: Certificate) -> dict[str, Scalar]:
-    told: dict[str, Scalar] = dict(found.coverage.model_dump())
-    for one in found.tracks:
-        told[f"{one.track} judged"] = one.coverage
+def _coverage(certificate: Certificate) -> dict[str, Scalar]:
+    result: dict[str, Scalar] = dict(certificate.coverage.model_dump())
+    for track in certificate.tracks:
+        result[f"{track.track} judged"] = track.coverage
     return {
-        name: f"{one:.1%}" if isinstance(one, float) else one
-        for name, one in told.items()
+        name: f"{value:.1%}" if isinstance(value, float) else value
+        for name, value in result.items()
     }
 
 
-def _judged_by(found: Certificate) -> dict[str, Scalar]:
-    tool, edition = found.verifier.tool, found.edition
+def _judged_by(certificate: Certificate) -> dict[str, Scalar]:
+    tool, edition = certificate.verifier.tool, certificate.edition
     return {
-        "instance type": found.instance_type,
-        "synthetic": found.synthetic.by if found.synthetic else "no",
+        "instance type": certificate.instance_type,
+        "synthetic": certificate.synthetic.by if certificate.synthetic else "no",
         "edition": edition.id,
         "edition stage": edition.stage,
         "edition sha256": edition.sha256[:_SHORT],
@@ -173,104 +191,137 @@ def _judged_by(found: Certificate) -> dict[str, Scalar]:
         "rules": tool.rules,
         "program sha256": tool.rules_sha256[:_SHORT],
         "plugins": ", ".join(tool.plugins) or _NONE,
-        "profiles": ", ".join(found.profiles),
-        "expected machines": found.expected_machines,
-        "verifier": found.verifier.id,
-        "key": found.verifier.key_id[:_SHORT],
-        "self-attested": found.verifier.self_attested,
+        "profiles": ", ".join(certificate.profiles),
+        "expected machines": certificate.expected_machines,
+        "verifier": certificate.verifier.id,
+        "key": certificate.verifier.key_id[:_SHORT],
+        "self-attested": certificate.verifier.self_attested,
     }
 
 
-def _tailoring(found: Certificate) -> dict[str, Scalar]:
+def _tailoring(certificate: Certificate) -> dict[str, Scalar]:
     return {
-        f"tailored {one.clause} {one.number}": (
-            f"{one.own_value} ({one.reason}; {one.owner}, until {one.expires})"
+        f"tailored {tailored.clause} {tailored.number}": (
+            f"{tailored.own_value} ({tailored.reason}; {tailored.owner}, until "
+            f"{tailored.expires})"
         )
-        for one in found.edition.tailoring
+        for tailored in certificate.edition.tailoring
     }
 
 
-def _waivers(found: Certificate) -> dict[str, Scalar]:
+def _waivers(certificate: Certificate) -> dict[str, Scalar]:
     return {
-        f"{one.clause} {one.subject}".strip(): (
-            f"{one.reason}; {one.owner}, until {one.expires}"
+        f"{waiver.clause} {waiver.subject}".strip(): (
+            f"{waiver.reason}; {waiver.owner}, until {waiver.expires}"
         )
-        for one in found.waivers
+        for waiver in certificate.waivers
     }
 
 
 def _identity(a: Certificate, b: Certificate) -> Iterator[Difference]:
     """Fields of the type; first those whose change ends the validity."""
-    names = {one.name for found in (a, b) for one in found.validity.invalidators}
+    names = {
+        invalidator.name
+        for certificate in (a, b)
+        for invalidator in certificate.validity.invalidators
+    }
     fields = [
-        {name: _text(one) for name, one in found.type.fields.items()}
-        for found in (a, b)
+        {name: _text(field) for name, field in certificate.type.fields.items()}
+        for certificate in (a, b)
     ]
-    found = [
-        one._replace(matters=True, note="what was measured before says nothing of it")
-        if one.subject in names
-        else one
-        for one in of_tables("identity", *fields)
+    differences = [
+        of_table._replace(
+            matters=True, note="what was measured before says nothing of it"
+        )
+        if of_table.subject in names
+        else of_table
+        for of_table in of_tables("identity", *fields)
     ]
-    yield from sorted(found, key=lambda one: not one.matters)
+    yield from sorted(differences, key=lambda difference: not difference.matters)
 
 
 def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _numbers(found: Certificate) -> dict[Hashable, Number]:
+def _numbers(certificate: Certificate) -> dict[Hashable, Number]:
     """By name and conditions; by which way it took where that tells two apart."""
-    times = Counter(map(_key, found.measurements))
+    times = Counter(map(_key, certificate.measurements))
     return {
-        _key(one) if times[_key(one)] == 1 else _whole_key(one): _number(one)
-        for one in found.measurements
+        _key(measurement)
+        if times[_key(measurement)] == 1
+        else _whole_key(measurement): _number(measurement)
+        for measurement in certificate.measurements
     }
 
 
-def _key(one: Measured) -> Hashable:
-    told = [pair for pair in one.conditions.items() if pair[0] not in _NOT_COMPARED]
-    return one.name, one.unit, tuple(sorted(map(_as_text, told)))
+def _key(measured: Measured) -> Hashable:
+    text_lists = [
+        pair for pair in measured.conditions.items() if pair[0] not in _NOT_COMPARED
+    ]
+    return measured.name, measured.unit, tuple(sorted(map(_as_text, text_lists)))
 
 
-def _whole_key(one: Measured) -> Hashable:
-    return one.name, one.unit, tuple(sorted(map(_as_text, one.conditions.items())))
+def _whole_key(measured: Measured) -> Hashable:
+    return (
+        measured.name,
+        measured.unit,
+        tuple(sorted(map(_as_text, measured.conditions.items()))),
+    )
 
 
 def _as_text(pair: tuple[str, object]) -> tuple[str, str]:
     return pair[0], str(pair[1])
 
 
-def _number(one: Measured) -> Number:
-    told = conditions_of(one.conditions, without=("path", "runs", "tool", "gpu"))
-    name = ", ".join((one.name, *told))
-    return Number(name, one.unit, one.count, one.median, one.p5, one.most, one.spread)
+def _number(measured: Measured) -> Number:
+    texts = conditions_of(measured.conditions, without=("path", "runs", "tool", "gpu"))
+    name = ", ".join((measured.name, *texts))
+    return Number(
+        name,
+        measured.unit,
+        measured.count,
+        measured.median,
+        measured.p5,
+        measured.most,
+        measured.spread,
+    )
 
 
-def _specimens(found: Certificate) -> dict[str, Scalar]:
+def _specimens(certificate: Certificate) -> dict[str, Scalar]:
     """Machines by name; whether they are the same is another question."""
-    return dict.fromkeys((one.name for one in found.specimens), "looked at")
+    return dict.fromkeys(
+        (specimen.name for specimen in certificate.specimens), "looked at"
+    )
 
 
 def _other_machines(a: Certificate, b: Certificate) -> Iterator[str]:
     """Machines of one name of which nothing is in both."""
     before, after = (
-        {one.name: set(map(str, one.identity.values())) for one in found.specimens}
-        for found in (a, b)
+        {
+            specimen.name: set(map(str, specimen.identity.values()))
+            for specimen in certificate.specimens
+        }
+        for certificate in (a, b)
     )
-    names = [one for one in before if one in after and not before[one] & after[one]]
+    names = [
+        text for text in before if text in after and not before[text] & after[text]
+    ]
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" * (len(names) > _MOST_NAMES)
         yield _SALTED.format(names=", ".join(names[:_MOST_NAMES]) + more)
 
 
-def _evidence(found: Certificate) -> dict[str, Scalar]:
-    return {one.path: one.sha256[:_SHORT] for one in found.evidence}
-
-
-def _varying(found: Certificate) -> dict[str, Scalar]:
+def _evidence(certificate: Certificate) -> dict[str, Scalar]:
     return {
-        "created": found.validity.created,
-        "valid until": found.validity.not_after,
-        "run": found.run_id,
+        evidence_file.path: evidence_file.sha256[:_SHORT]
+        for evidence_file in certificate.evidence
+    }
+
+
+def _varying(certificate: Certificate) -> dict[str, Scalar]:
+    return {
+        "created": certificate.validity.created,
+        "valid until": certificate.validity.not_after,
+        "run": certificate.run_id,
     }

@@ -77,15 +77,29 @@ class Compared(Record):
     @property
     def notable(self) -> tuple[Difference, ...]:
         """All but what is never the same twice, by what matters most."""
-        found = (one for one in self.differences if one.group != "varying")
+        result = (
+            difference
+            for difference in self.differences
+            if difference.group != "varying"
+        )
         return tuple(
-            sorted(found, key=lambda one: (GROUPS.index(one.group), _weight(one)))
+            sorted(
+                result,
+                key=lambda difference: (
+                    GROUPS.index(difference.group),
+                    _weight(difference),
+                ),
+            )
         )
 
     @property
     def varying(self) -> tuple[Difference, ...]:
         """What is another one in each document, and numbers within their spread."""
-        return tuple(one for one in self.differences if one.group == "varying")
+        return tuple(
+            difference
+            for difference in self.differences
+            if difference.group == "varying"
+        )
 
     @property
     def verdict(self) -> Literal["same", "differs", "nothing_compared"]:
@@ -95,13 +109,15 @@ class Compared(Record):
         return "same" if self.compared else "nothing_compared"
 
 
-def _weight(one: Difference) -> int:
+def _weight(difference: Difference) -> int:
     """Clauses that fail now come first, and those that were not judged before last."""
-    if one.group != "clauses":
+    if difference.group != "clauses":
         return 0
-    is_news = one.change == "changed"
+    is_news = difference.change == "changed"
     order = ("fail", "error", "unknown")
-    return order.index(str(one.b)) if one.b in order else 3 if is_news else 4
+    return (
+        order.index(str(difference.b)) if difference.b in order else 3 if is_news else 4
+    )
 
 
 def of_tables(

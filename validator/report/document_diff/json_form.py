@@ -54,24 +54,24 @@ class DocumentDiff(Record):
     not_compared: tuple[str, ...]
 
 
-def document_diff_json(found: Compared, exit_code: int) -> str:
+def document_diff_json(compared: Compared, exit_code: int) -> str:
     """Return the whole document."""
     document = alike(
         DocumentDiff,
-        found,
+        compared,
         schema_name="speccheck-document-diff/1",
         tool=TOOL,
         exit_code=exit_code,
         signatures_verified=False,
-        differences=[_difference(one) for one in found.notable],
-        varying=[_difference(one) for one in found.varying],
+        differences=[_difference(difference) for difference in compared.notable],
+        varying=[_difference(difference) for difference in compared.varying],
     )
     return document_text(document)
 
 
-def _difference(found: Difference) -> DocumentDifference:
+def _difference(difference: Difference) -> DocumentDifference:
     without_secrets = (
-        hidden(value) if isinstance(value, str) else value for value in found
+        hidden(value) if isinstance(value, str) else value for value in difference
     )
     shown = Difference._make(without_secrets)
-    return alike(DocumentDifference, shown, unit=found.unit or None)
+    return alike(DocumentDifference, shown, unit=difference.unit or None)

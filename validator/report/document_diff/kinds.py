@@ -12,12 +12,12 @@ def kind_of(text: str) -> Kind | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        result = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         return None
-    if "payloadType" in found:
+    if "payloadType" in result:
         return "certificate"
-    schema = found.get("schema")
+    schema = result.get("schema")
     return "report" if isinstance(schema, str) and schema.startswith(_FAMILY) else None

@@ -43,15 +43,15 @@ def differing_numbers(
 
     """
     both = [_between(a[key], b[key]) for key in a if key in b]
-    yield from sorted(both, key=lambda one: -abs(one.by or 0.0))
-    for key, one in a.items():
+    yield from sorted(both, key=lambda item: -abs(item.by or 0.0))
+    for key, number in a.items():
         if key not in b:
-            told = Difference("numbers", one.name, "went", one.median, None)
-            yield told._replace(unit=one.unit)
-    for key, one in b.items():
+            difference = Difference("numbers", number.name, "went", number.median, None)
+            yield difference._replace(unit=number.unit)
+    for key, number in b.items():
         if key not in a:
-            told = Difference("numbers", one.name, "came", None, one.median)
-            yield told._replace(unit=one.unit)
+            difference = Difference("numbers", number.name, "came", None, number.median)
+            yield difference._replace(unit=number.unit)
 
 
 def _between(a: Number, b: Number) -> Difference:
@@ -75,9 +75,9 @@ def _moved(a: Number, b: Number, by: float | None) -> str:
         return "was 0" if b.median else ""
     apart = abs(by)
     if min(a.readings, b.readings) <= 1:
-        told = f"single readings, more than {_LEAST_OF_ONE:.0%} apart"
-        return told if apart > _LEAST_OF_ONE else ""
-    known = [one for one in (a.spread, b.spread) if one is not None]
+        text = f"single readings, more than {_LEAST_OF_ONE:.0%} apart"
+        return text if apart > _LEAST_OF_ONE else ""
+    known = [value for value in (a.spread, b.spread) if value is not None]
     if apart > _LEAST and not (a.reaches(b.median) and b.reaches(a.median)):
         return "outside what the other one was seen to reach"
     if apart > _LEAST and known and apart > max(known):

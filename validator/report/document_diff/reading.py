@@ -35,15 +35,15 @@ def certificate_of(text: str, path: str) -> Certificate:
         raise error.within(path) from None
     remedy = "give what speccheck certify wrote"
     try:
-        found = read_certificate(statement.predicate, path)
+        certificate = read_certificate(statement.predicate, path)
     except CertificateError as error:
         problem = str(error).removeprefix(f"{path}: ")
         raise ReadError(path, "syntax", problem, remedy) from None
     named = statement.subject_name, statement.subject_sha256
-    if named != (found.instance_type, found.type.sha256):
+    if named != (certificate.instance_type, certificate.type.sha256):
         problem = "the statement names another type of machine than it holds"
         raise ReadError(path, "syntax", problem, remedy)
-    return found
+    return certificate
 
 
 def report_of(text: str, path: str) -> Mapping[str, Any]:

@@ -41,7 +41,7 @@ def compare_reports(a: Document, b: Document, files: tuple[str, str]) -> Compare
     clauses = _clauses(a), _clauses(b)
     numbers = _numbers(a), _numbers(b)
     paths = [
-        {os.path.normpath(one["path"]) for one in found["files"]} for found in both
+        {os.path.normpath(entry["path"]) for entry in item["files"]} for item in both
     ]
     return Compared(
         "report",
@@ -64,23 +64,23 @@ def compare_reports(a: Document, b: Document, files: tuple[str, str]) -> Compare
     )
 
 
-def _side(found: Document, file: str) -> Side:
-    synthetic = any(one["synthetic"] for one in found["plans"])
-    profile = found["profile"]
+def _side(result: Document, file: str) -> Side:
+    synthetic = any(item["synthetic"] for item in result["plans"])
+    profile = result["profile"]
     use = f"use {profile['use']}" if profile else "refused"
-    told = "synthetic evidence" if synthetic else ""
-    return Side(file, use, "", found["tool"]["version"], told)
+    text = "synthetic evidence" if synthetic else ""
+    return Side(file, use, "", result["tool"]["version"], text)
 
 
-def _verdict(found: Document) -> dict[str, Scalar]:
-    return {"verdict": found["verdict"], "exit code": found["exit_code"]}
+def _verdict(result: Document) -> dict[str, Scalar]:
+    return {"verdict": result["verdict"], "exit code": result["exit_code"]}
 
 
-def _clauses(found: Document) -> dict[str, tuple[str, str]]:
+def _clauses(result: Document) -> dict[str, tuple[str, str]]:
     """Outcome and level of each clause, by the counts of its rules over all plans."""
     counts: dict[str, Counter[str]] = {}
     levels: dict[str, str] = {}
-    for row in found["statistics"]:
+    for row in result["statistics"]:
         counts.setdefault(row["clause"], Counter()).update(row["counts"])
         levels.setdefault(row["clause"], row["clause_level"])
     return {
@@ -100,10 +100,12 @@ def _flipped(
     after: Mapping[str, tuple[str, str]],
 ) -> Iterator[Difference]:
     outcomes = [
-        {name: one[0] for name, one in found.items()} for found in (before, after)
+        {name: texts[0] for name, texts in item.items()} for item in (before, after)
     ]
-    for one in of_tables("clauses", *outcomes):
-        yield one._replace(note=_reason(b, one.subject) or _reason(a, one.subject))
+    for of_table in of_tables("clauses", *outcomes):
+        yield of_table._replace(
+            note=_reason(b, of_table.subject) or _reason(a, of_table.subject)
+        )
     for name in sorted({*before} & {*after}):
         if before[name][1] != after[name][1]:
             levels = before[name][1], after[name][1]
@@ -118,126 +120,132 @@ def _other_findings(
     outcomes: Sequence[Mapping[str, str]],
 ) -> Iterator[Difference]:
     """Failures that came or went within clauses that come out as before."""
-    same = {one for one in clauses if outcomes[0][one] == outcomes[1][one]}
-    failed = [_failures(found, same) for found in (a, b)]
-    for one in of_tables("clauses", *failed):
-        if one.change != "changed":
-            told = one.a if one.change == "went" else one.b
-            a_, b_ = ("fail", None) if one.change == "went" else (None, "fail")
-            yield one._replace(a=a_, b=b_, note=str(told))
+    same = {clause for clause in clauses if outcomes[0][clause] == outcomes[1][clause]}
+    failed = [_failures(item, same) for item in (a, b)]
+    for of_table in of_tables("clauses", *failed):
+        if of_table.change != "changed":
+            result = of_table.a if of_table.change == "went" else of_table.b
+            a_, b_ = ("fail", None) if of_table.change == "went" else (None, "fail")
+            yield of_table._replace(a=a_, b=b_, note=str(result))
 
 
-def _failures(found: Document, clauses: set[str]) -> dict[str, Scalar]:
+def _failures(result: Document, clauses: set[str]) -> dict[str, Scalar]:
     """What fails and is not waived, by clause, subject and file."""
-    told: dict[str, Scalar] = {}
-    for one in found["findings"]:
-        if one["outcome"] == "fail" and not one["waived"] and one["clause"] in clauses:
-            files = [os.path.basename(name["file"]) for name in one["places"][:1]]
-            subject = " ".join([one["clause"], one["subject"] or "", *files])
-            told[" ".join(subject.split())] = one["message"]
-    return told
+    outcome: dict[str, Scalar] = {}
+    for item in result["findings"]:
+        if (
+            item["outcome"] == "fail"
+            and not item["waived"]
+            and item["clause"] in clauses
+        ):
+            files = [os.path.basename(name["file"]) for name in item["places"][:1]]
+            subject = " ".join([item["clause"], item["subject"] or "", *files])
+            outcome[" ".join(subject.split())] = item["message"]
+    return outcome
 
 
-def _reason(found: Document, clause: str) -> str:
-    for one in found["findings"]:
-        is_it = one["clause"] == clause and one["outcome"] in {"fail", "error"}
-        if is_it and one["message"]:
-            where = f"{one['subject']}: " if one["subject"] else ""
-            return f"{where}{one['message']}"
+def _reason(result: Document, clause: str) -> str:
+    for item in result["findings"]:
+        is_it = item["clause"] == clause and item["outcome"] in {"fail", "error"}
+        if is_it and item["message"]:
+            where = f"{item['subject']}: " if item["subject"] else ""
+            return f"{where}{item['message']}"
     return ""
 
 
-def _coverage(found: Document) -> dict[str, Scalar]:
-    summary = found["summary"]
+def _coverage(result: Document) -> dict[str, Scalar]:
+    summary = result["summary"]
     share = summary["coverage"]
-    told: dict[str, Scalar] = {
+    outcome: dict[str, Scalar] = {
         "musts judged": None if share is None else f"{share:.1%}",
         "waived": summary["waived"],
     }
     for level, outcomes in summary["clauses"].items():
-        told |= {f"{level} {name}": number for name, number in outcomes.items()}
-    return told
+        outcome |= {f"{level} {name}": number for name, number in outcomes.items()}
+    return outcome
 
 
-def _judged_by(found: Document) -> dict[str, Scalar]:
-    edition, profile = found["edition"], found["profile"]
+def _judged_by(result: Document) -> dict[str, Scalar]:
+    edition, profile = result["edition"], result["profile"]
     return {
         "edition": edition["id"] if edition else _NONE,
         "edition stage": edition["stage"] if edition else _NONE,
         "edition sha256": edition["sha256"][:_SHORT] if edition else _NONE,
-        "speccheck": found["tool"]["version"],
+        "speccheck": result["tool"]["version"],
         "use": profile["use"] if profile else _NONE,
     }
 
 
-def _tailoring(found: Document) -> dict[str, Scalar]:
-    edition = found["edition"]
+def _tailoring(result: Document) -> dict[str, Scalar]:
+    edition = result["edition"]
     return {
-        f"tailored {one['clause']} {one['number']}": (
-            f"{one['own_value']} ({one['reason']}; {one['owner']}, "
-            f"until {one['expires']})"
+        f"tailored {item['clause']} {item['number']}": (
+            f"{item['own_value']} ({item['reason']}; {item['owner']}, "
+            f"until {item['expires']})"
         )
-        for one in (edition["tailoring"] if edition else ())
+        for item in (edition["tailoring"] if edition else ())
     }
 
 
-def _waivers(found: Document) -> dict[str, Scalar]:
-    told: dict[str, Scalar] = {}
-    for one in found["findings"]:
-        waiver = one["waiver"]
+def _waivers(result: Document) -> dict[str, Scalar]:
+    outcome: dict[str, Scalar] = {}
+    for item in result["findings"]:
+        waiver = item["waiver"]
         if waiver:
-            subject = f"{one['clause']} {one['subject'] or ''}".strip()
+            subject = f"{item['clause']} {item['subject'] or ''}".strip()
             until = waiver["until"] or "no day"
-            told[subject] = f"{waiver['reason'] or 'no reason'}, until {until}"
-    return told
+            outcome[subject] = f"{waiver['reason'] or 'no reason'}, until {until}"
+    return outcome
 
 
-def _numbers(found: Document) -> dict[Hashable, Number]:
+def _numbers(result: Document) -> dict[Hashable, Number]:
     """What was measured, of each plan; the last where several say the same."""
-    told: dict[Hashable, Number] = {}
-    for plan in found["plans"]:
-        for one in plan["rates"]:
+    outcome: dict[Hashable, Number] = {}
+    for plan in result["plans"]:
+        for item in plan["rates"]:
             rate = Number(
-                one["title"],
-                one["unit"],
-                one["parts"],
-                *(one[name] for name in ("median", "least", "most")),
+                item["title"],
+                item["unit"],
+                item["parts"],
+                *(item[name] for name in ("median", "least", "most")),
             )
-            told[_place(found, plan), one["title"], one["unit"]] = rate
-        for one in plan["measured"]:
-            size, rate_of = one["peak_size_bytes"], one["peak_bus_bytes_per_second"]
+            outcome[_place(result, plan), item["title"], item["unit"]] = rate
+        for item in plan["measured"]:
+            size, rate_of = item["peak_size_bytes"], item["peak_bus_bytes_per_second"]
             if size is None or rate_of is None:
                 continue
-            whom = one["collective"], one["ranks"], one["nodes"], size
+            whom = item["collective"], item["ranks"], item["nodes"], size
             name = ", ".join(
                 (
-                    f"{one['collective'] or 'collective'} bus bandwidth",
+                    f"{item['collective'] or 'collective'} bus bandwidth",
                     shown_bytes(size),
-                    counted(one["nodes"], "node") if one["nodes"] else "? nodes",
-                    counted(one["ranks"], "rank") if one["ranks"] else "? ranks",
+                    counted(item["nodes"], "node") if item["nodes"] else "? nodes",
+                    counted(item["ranks"], "rank") if item["ranks"] else "? ranks",
                 )
             )
-            told[_place(found, plan), *whom] = Number(
+            outcome[_place(result, plan), *whom] = Number(
                 name, "bytes_per_second", 1, rate_of, rate_of, rate_of
             )
-    return told
+    return outcome
 
 
-def _place(found: Document, plan: Document) -> Hashable:
+def _place(result: Document, plan: Document) -> Hashable:
     """Which plan it is: the only one, or that of these files."""
-    if len(found["plans"]) == 1:
+    if len(result["plans"]) == 1:
         return ""
-    return tuple(sorted(os.path.normpath(one) for one in plan["files"]))
+    return tuple(sorted(os.path.normpath(item) for item in plan["files"]))
 
 
-def _files(found: Document) -> dict[str, Scalar]:
+def _files(result: Document) -> dict[str, Scalar]:
     return {
-        os.path.normpath(one["path"]): f"{one['status']} ({one['format'] or 'unknown'})"
-        for one in found["files"]
+        os.path.normpath(
+            item["path"]
+        ): f"{item['status']} ({item['format'] or 'unknown'})"
+        for item in result["files"]
     }
 
 
 def _not_compared(a: Document, b: Document) -> Iterator[str]:
     if (len(a["plans"]) == 1) != (len(b["plans"]) == 1):
-        told = f"{len(a['plans'])} plans beside {len(b['plans'])}"
-        yield f"numbers: {told}: which belong together is not known"
+        text = f"{len(a['plans'])} plans beside {len(b['plans'])}"
+        yield f"numbers: {text}: which belong together is not known"

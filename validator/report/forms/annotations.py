@@ -48,15 +48,15 @@ _GITHUB_KINDS = ("error", "warning")
 def github_report(context: ReportContext, _: Style) -> Iterator[str]:
     """A command a line."""
     root = project_root()
-    found = problems(context.run)
+    result = problems(context.run)
     lines: dict[str, list[str]] = {kind: [] for kind in _GITHUB_KINDS}
     lines["error"] += [_github_of_file(file, root) for file in unread_files(context)]
-    for one in found:
-        if one.level in lines and not one.waiver:
-            lines[one.level].append(_github_of_problem(one))
+    for problem in result:
+        if problem.level in lines and not problem.waiver:
+            lines[problem.level].append(_github_of_problem(problem))
     for kind in _GITHUB_KINDS:
         yield from lines[kind][:MOST_OF_A_KIND]
-    yield _github_totals(context, found, lines)
+    yield _github_totals(context, result, lines)
 
 
 def github_refusal(message: str, code: int) -> str:
@@ -72,11 +72,11 @@ def _github_command(kind: str, properties: dict[str, str], text: str) -> str:
     return f"::{kind} {named}::{github_data(text)}\n"
 
 
-def _github_of_problem(one: Problem) -> str:
-    properties = {"file": clean(one.path), **_github_lines(one.at)}
-    properties["title"] = f"{one.finding.clause} {one.finding.rule}".rstrip()
-    lines = (statement(one), *advice(one.finding), *elsewhere(one))
-    return _github_command(one.level, properties, "\n".join(lines))
+def _github_of_problem(problem: Problem) -> str:
+    properties = {"file": clean(problem.path), **_github_lines(problem.at)}
+    properties["title"] = f"{problem.finding.clause} {problem.finding.rule}".rstrip()
+    lines = (statement(problem), *advice(problem.finding), *elsewhere(problem))
+    return _github_command(problem.level, properties, "\n".join(lines))
 
 
 def _github_lines(at: Location | None) -> dict[str, str]:
@@ -99,9 +99,9 @@ def _github_of_file(file: FileStatus, root: str) -> str:
 
 
 def _github_totals(
-    context: ReportContext, found: Sequence[Problem], lines: dict[str, list[str]]
+    context: ReportContext, result: Sequence[Problem], lines: dict[str, list[str]]
 ) -> str:
-    text = totals(context, found)
+    text = totals(context, result)
     if any(len(lines[kind]) > MOST_OF_A_KIND for kind in _GITHUB_KINDS):
         text += (
             f"; annotations show the first {MOST_OF_A_KIND} errors and "
@@ -123,15 +123,17 @@ _AZURE_KINDS = ("error", "warning")
 def azure_report(context: ReportContext, _: Style) -> Iterator[str]:
     """A command a line, the gravest first, then the totals."""
     root = project_root()
-    found = problems(context.run)
+    result = problems(context.run)
     for file in unread_files(context):
         properties = {"sourcepath": seen_from(file.path, root), "code": file.state}
         yield _azure_command("error", properties, file.message)
-    for one in found:
-        if one.level in _AZURE_KINDS and not one.waiver:
-            yield _azure_command(one.level, _azure_properties(one), in_short(one))
+    for problem in result:
+        if problem.level in _AZURE_KINDS and not problem.waiver:
+            yield _azure_command(
+                problem.level, _azure_properties(problem), in_short(problem)
+            )
     yield disarmed(
-        f"speccheck: {totals(context, found)} (exit {context.ending.code})\n"
+        f"speccheck: {totals(context, result)} (exit {context.ending.code})\n"
     )
 
 
@@ -140,12 +142,12 @@ def azure_refusal(message: str, code: int) -> str:
     return _azure_command("error", {"code": "not-run"}, f"{message} (exit code {code})")
 
 
-def _azure_properties(one: Problem) -> dict[str, str]:
-    properties = {"sourcepath": one.path}
-    if one.at is not None:
-        properties["linenumber"] = str(one.at.line)
-        properties["columnnumber"] = str(one.at.column)
-    return {**properties, "code": one.name}
+def _azure_properties(problem: Problem) -> dict[str, str]:
+    properties = {"sourcepath": problem.path}
+    if problem.at is not None:
+        properties["linenumber"] = str(problem.at.line)
+        properties["columnnumber"] = str(problem.at.column)
+    return {**properties, "code": problem.name}
 
 
 def _azure_command(kind: str, properties: dict[str, str], text: str) -> str:
@@ -173,7 +175,11 @@ def gitlab_report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole list, an entry a line."""
     root = project_root()
     unread = (_gitlab_unread(file, root) for file in unread_files(context))
-    failed = (_gitlab_entry(one) for one in problems(context.run) if not one.waiver)
+    failed = (
+        _gitlab_entry(problem)
+        for problem in problems(context.run)
+        if not problem.waiver
+    )
     yield from _gitlab_list([*unread, *failed])
 
 
@@ -196,13 +202,20 @@ def _gitlab_list(rows: Iterable[dict[str, object]]) -> Iterator[str]:
     yield f"[\n{lines}\n]\n" if lines else "[]\n"
 
 
-def _gitlab_entry(one: Problem) -> dict[str, object]:
+def _gitlab_entry(problem: Problem) -> dict[str, object]:
     severity = (
-        _GITLAB_GRAVEST if one.is_broken else _GITLAB_SEVERITIES[one.finding.level]
+        _GITLAB_GRAVEST
+        if problem.is_broken
+        else _GITLAB_SEVERITIES[problem.finding.level]
     )
-    line = one.at.line if one.at else 1
+    line = problem.at.line if problem.at else 1
     return _gitlab_row(
-        in_short(one), one.name, one.fingerprint, severity, one.path, line
+        in_short(problem),
+        problem.name,
+        problem.fingerprint,
+        severity,
+        problem.path,
+        line,
     )
 
 
@@ -252,7 +265,9 @@ def rdjson_report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole result, a diagnostic a line."""
     unread = map(_rdjson_unread, unread_files(context))
     failed = (
-        _rdjson_diagnostic(one) for one in problems(context.run) if not one.waiver
+        _rdjson_diagnostic(problem)
+        for problem in problems(context.run)
+        if not problem.waiver
     )
     yield from _rdjson_result([*unread, *failed])
 
@@ -267,8 +282,8 @@ def rdjson_refusal(message: str, code: int) -> str:
 
 def _rdjson_result(rows: Iterable[Row]) -> Iterator[str]:
     rows = list(rows)
-    found = [severity for severity in _RDJSON_ORDER if _rdjson_has(rows, severity)]
-    severity = found[0] if found else _RDJSON_ORDER[-1]
+    texts = [severity for severity in _RDJSON_ORDER if _rdjson_has(rows, severity)]
+    severity = texts[0] if texts else _RDJSON_ORDER[-1]
     yield f'{{\n"source": {{"name": "speccheck"}},\n"severity": "{severity}",\n'
     lines = ",\n".join(map(_encode, rows))
     yield f'"diagnostics": [\n{lines}\n]\n}}\n' if lines else '"diagnostics": []\n}\n'
@@ -278,43 +293,45 @@ def _rdjson_has(rows: Iterable[Row], severity: str) -> bool:
     return any(row["severity"] == severity for row in rows)
 
 
-def _rdjson_diagnostic(one: Problem) -> Row:
-    location: Row = {"path": clean(one.file)}
-    if one.at is not None:
-        location["range"] = _rdjson_range(one.at)
-    text = "\n".join((statement(one), *advice(one.finding), *elsewhere(one)))
+def _rdjson_diagnostic(problem: Problem) -> Row:
+    location: Row = {"path": clean(problem.file)}
+    if problem.at is not None:
+        location["range"] = _rdjson_range(problem.at)
+    text = "\n".join(
+        (statement(problem), *advice(problem.finding), *elsewhere(problem))
+    )
     row: Row = {
         "message": text,
         "location": location,
-        "severity": _RDJSON_SEVERITIES[one.level],
-        "code": {"value": one.name},
+        "severity": _RDJSON_SEVERITIES[problem.level],
+        "code": {"value": problem.name},
     }
-    suggestions = list(_rdjson_suggestions(one))
+    suggestions = list(_rdjson_suggestions(problem))
     if suggestions:
         row["suggestions"] = suggestions
     return row
 
 
-def _rdjson_suggestions(one: Problem) -> Iterator[Row]:
+def _rdjson_suggestions(problem: Problem) -> Iterator[Row]:
     """The edit that mends it, if it is one and begins on the line that is shown.
 
     A suggestion knows no other file, several are not taken together, and columns of
     another line cannot be counted in bytes here.
     """
-    if one.at is None or len(one.edits) != 1:
+    if problem.at is None or len(problem.edits) != 1:
         return
-    (edit,) = one.edits
-    ends_there = edit.end_line == one.at.line
-    if (edit.file, edit.line) != (one.at.file, one.at.line):
+    (edit,) = problem.edits
+    ends_there = edit.end_line == problem.at.line
+    if (edit.file, edit.line) != (problem.at.file, problem.at.line):
         return
     if not ends_there and edit.end_column != 1:
         return
-    end = byte_column(one.at.text, edit.end_column) if ends_there else 1
+    end = byte_column(problem.at.text, edit.end_column) if ends_there else 1
     yield {
         "range": {
             "start": {
                 "line": edit.line,
-                "column": byte_column(one.at.text, edit.column),
+                "column": byte_column(problem.at.text, edit.column),
             },
             "end": {"line": edit.end_line, "column": end},
         },

@@ -89,7 +89,7 @@ def _advice(finding: Finding) -> tuple[_Cell, ...]:
 def _line(cells: tuple[_Cell, ...]) -> str:
     out = io.StringIO()
     # The dialect of the RFC: commas, quotes where they are needed, CR LF.
-    csv.writer(out, lineterminator="\r\n").writerow(_cell(one) for one in cells)
+    csv.writer(out, lineterminator="\r\n").writerow(_cell(cell) for cell in cells)
     return out.getvalue()
 
 

@@ -147,17 +147,17 @@ def _sections(context: ReportContext) -> Iterator[Section]:
     plans = run.plans
     many = len(plans) > 1
     shown = shown_findings(plans)
-    found = chapters(shown)
+    result = chapters(shown)
     waived = sorted_waived(plans)
     total = f" ({len(shown):,})" if shown else ""
     findings = [
         *_merged(context),
-        findings_parts(found, many=many, full=context.full) or _nothing(plans, waived),
+        findings_parts(result, many=many, full=context.full) or _nothing(plans, waived),
         *_unsought(run),
     ]
     measured = [plan.measured for plan in plans if plan.measured is not None]
     yield Section("coverage", "Coverage", _coverage(context))
-    yield Section("first", "What to do first", _first(shown, found, many=many))
+    yield Section("first", "What to do first", _first(shown, result, many=many))
     yield Section("machine", "Machine", _machines(plans))
     yield Section("rules", "Failures by rule", _rules(context))
     yield Section("findings", f"Findings{total}", findings)
@@ -246,7 +246,7 @@ def _count(name: str, number: int, level: str) -> Parts:
 
 
 def _first(
-    shown: Sequence[Shown], found: Sequence[Chapter], *, many: bool
+    shown: Sequence[Shown], result: Sequence[Chapter], *, many: bool
 ) -> Iterator[Parts]:
     """What is to be done with machines, then the remedy of each error."""
     of_machines = [
@@ -261,7 +261,7 @@ def _first(
     ]
     yield Terms(of_machines, "advice")
     by_rule: dict[str, list[Block]] = {}
-    for block in (block for chapter in found for block in chapter.blocks):
+    for block in (block for chapter in result for block in chapter.blocks):
         if block.first.finding.level == "error":
             by_rule.setdefault(block.first.finding.rule, []).append(block)
     items = [_to_do(same) for same in by_rule.values()]
@@ -315,9 +315,11 @@ def _rules(context: ReportContext) -> Parts:
     return Table("Failures by rule", heads, cells)
 
 
-def _waived(found: Sequence[Shown]) -> Parts:
+def _waived(showns: Sequence[Shown]) -> Parts:
     """What fails and was silenced: by whom, why, until when."""
-    waivers = [(shown, shown.finding.waiver) for shown in found if shown.finding.waiver]
+    waivers = [
+        (shown, shown.finding.waiver) for shown in showns if shown.finding.waiver
+    ]
     if not waivers:
         return ""
     facts = [name for name in _OF_WAIVERS if any(getattr(w, name) for _, w in waivers)]
@@ -368,31 +370,31 @@ def _holding(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
         ("pass", ("holds", "hold")),
         ("not_applicable", ("do not apply", "do not apply")),
     ):
-        found: dict[tuple[str, str, str], list[Finding]] = {}
+        result: dict[tuple[str, str, str], list[Finding]] = {}
         for plan in plans:
             for located in plan.findings:
                 finding = located.finding
                 if finding.outcome == outcome:
                     key = finding.clause, finding.rule, finding.title
-                    found.setdefault(key, []).append(finding)
-        if found:
-            rows = [_held(key, alike, plans) for key, alike in found.items()]
+                    result.setdefault(key, []).append(finding)
+        if result:
+            rows = [_held(key, alike, plans) for key, alike in result.items()]
             heads = ("rule", "clause", "what was found")
-            title = f"{counted(len(found), 'rule')} that {verbs[len(found) > 1]}"
+            title = f"{counted(len(result), 'rule')} that {verbs[len(result) > 1]}"
             yield Fold(title, Table(f"Rules that {verbs[1]}", heads, rows))
 
 
 def _held(
-    key: tuple[str, str, str], found: Sequence[Finding], plans: Sequence[JudgedPlan]
+    key: tuple[str, str, str], findings: Sequence[Finding], plans: Sequence[JudgedPlan]
 ) -> Sequence[Parts]:
     clause, rule, title = key
-    texts = dict.fromkeys(_measured_or_said(finding) for finding in found)
+    texts = dict.fromkeys(_measured_or_said(finding) for finding in findings)
     shown = [text for text in texts if text][:3]
-    subjects = [finding.subject for finding in found if finding.subject]
+    subjects = [finding.subject for finding in findings if finding.subject]
     if subjects and len(plans) == 1:
         shown.insert(0, folded_subjects(subjects))
     elif len(plans) > 1:
-        shown = [f"{counted(len(found), 'time')} in {len(plans):,} plans"]
+        shown = [f"{counted(len(findings), 'time')} in {len(plans):,} plans"]
     lines = [part for text in shown for part in (Break(), text)][1:]
     return Code(rule) if rule else title, Word(clause, "id"), lines
 

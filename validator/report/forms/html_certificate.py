@@ -110,32 +110,40 @@ def certificate_page(
 
     Raises pydantic's ValidationError for what is no such predicate.
     """
-    found = Certificate.model_validate(_bounded(dict(predicate)))
-    specimens = (_specimens(found), map(Figure, pictures))
+    certificate = Certificate.model_validate(_bounded(dict(predicate)))
+    specimens = (_specimens(certificate), map(Figure, pictures))
     sections = (
-        Section("tracks", "Tracks and levels", _tracks(found)),
+        Section("tracks", "Tracks and levels", _tracks(certificate)),
         Section("verified", "Verification", _verified(verified)),
-        Section("limits", "What this does not say", Items(found.limits, "limits")),
-        Section("identity", "The instance type", _identity(found)),
+        Section(
+            "limits", "What this does not say", Items(certificate.limits, "limits")
+        ),
+        Section("identity", "The instance type", _identity(certificate)),
         Section("specimens", "Specimens", specimens),
-        Section("measured", "Measured", _quantities(found.measurements)),
-        Section("clauses", "Clauses by track", _clauses(found)),
-        Section("silenced", "Waivers and tailoring", _silenced(found)),
-        Section("judged-by", "Judged by", _judged_by(found)),
-        Section("validity", "Validity", _validity(found)),
-        Section("evidence", "Evidence", _evidence(found)),
+        Section("measured", "Measured", _quantities(certificate.measurements)),
+        Section("clauses", "Clauses by track", _clauses(certificate)),
+        Section("silenced", "Waivers and tailoring", _silenced(certificate)),
+        Section("judged-by", "Judged by", _judged_by(certificate)),
+        Section("validity", "Validity", _validity(certificate)),
+        Section("evidence", "Evidence", _evidence(certificate)),
     )
-    title = f"{found.instance_type}: {granted_words(found)}"
-    top: list[Parts] = [_head(found, verified)]
-    if found.synthetic is not None:
+    title = f"{certificate.instance_type}: {granted_words(certificate)}"
+    top: list[Parts] = [_head(certificate, verified)]
+    if certificate.synthetic is not None:
         title = f"SYNTHETIC {title}"
-        by, text = found.synthetic.by, found.synthetic.note.rstrip(".")
+        by, text = certificate.synthetic.by, certificate.synthetic.note.rstrip(".")
         top.insert(0, synthetic_html(f"made by {by}: {text}. It certifies nothing."))
     about, command, rest = _FOOT.partition("speccheck verify")
     foot = (
         Figure("<footer>\n"),
         Paragraph((about, Code(command), rest)),
-        Paragraph(("Run ", Code(found.run_id), f", written {found.validity.created}.")),
+        Paragraph(
+            (
+                "Run ",
+                Code(certificate.run_id),
+                f", written {certificate.validity.created}.",
+            )
+        ),
         Figure("</footer>\n"),
     )
     return "".join(
@@ -143,16 +151,16 @@ def certificate_page(
     )
 
 
-def _bounded(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+def _bounded(text: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the same with no text longer than a page can show."""
-    if isinstance(found, str):
-        more = len(found) - _LONGEST
-        return f"{found[:_LONGEST]}... ({more:,} more)" if more > 0 else found
-    if isinstance(found, dict):
-        return {_bounded(key): _bounded(value) for key, value in found.items()}
-    if isinstance(found, list):
-        return [_bounded(item) for item in found]
-    return found
+    if isinstance(text, str):
+        more = len(text) - _LONGEST
+        return f"{text[:_LONGEST]}... ({more:,} more)" if more > 0 else text
+    if isinstance(text, dict):
+        return {_bounded(key): _bounded(value) for key, value in text.items()}
+    if isinstance(text, list):
+        return [_bounded(item) for item in text]
+    return text
 
 
 def _more(count: int, noun: str) -> Parts:
@@ -162,25 +170,25 @@ def _more(count: int, noun: str) -> Parts:
 # --- Verdict, verification, tracks ----------------------------------------------------
 
 
-def _head(found: Certificate, verified: Mapping[str, Any] | None) -> Figure:
+def _head(certificate: Certificate, verified: Mapping[str, Any] | None) -> Figure:
     trust, words = _trust(verified)
-    is_sure = trust == "good" and found.synthetic is None
+    is_sure = trust == "good" and certificate.synthetic is None
     colour = "error" if trust == "error" else "good" if is_sure else "unknown"
-    share, validity = found.coverage.share, found.validity
+    share, validity = certificate.coverage.share, certificate.validity
     judged = "none applies" if share is None else f"{share:.1%}"
     begins, ends = validity.not_before, validity.not_after
     until = Time(ends, ends[:10], "not-after")
-    doubts = "; ".join(caveats(found))
+    doubts = "; ".join(caveats(certificate))
     return header(
         colour,
         "speccheck certificate",
-        found.instance_type,
-        granted_words(found),
+        certificate.instance_type,
+        granted_words(certificate),
         (
-            ("Provider", found.provider),
-            ("Edition", f"{found.edition.id} ({found.edition.stage})"),
-            ("Verifier", found.verifier.id),
-            ("Specimens", f"{len(found.specimens):,}"),
+            ("Provider", certificate.provider),
+            ("Edition", f"{certificate.edition.id} ({certificate.edition.stage})"),
+            ("Verifier", certificate.verifier.id),
+            ("Specimens", f"{len(certificate.specimens):,}"),
             ("Judged", f"{judged} of what applies"),
             ("Valid", (Time(begins, begins[:10]), " to ", until)),
         ),
@@ -211,9 +219,9 @@ def _trust(verified: Mapping[str, Any] | None) -> tuple[str, str]:
     return "good", f"verified: all of {counted(len(steps), 'step')}"
 
 
-def _verified(found: Mapping[str, Any] | None) -> Iterator[Parts]:
+def _verified(result: Mapping[str, Any] | None) -> Iterator[Parts]:
     """What was verified; that nothing was, where nobody did."""
-    if found is None:
+    if result is None:
         words = (
             " Whoever wrote this page did not verify the signature, nor judge the "
             "evidence again. The signed file is the certificate, not this page:"
@@ -222,20 +230,20 @@ def _verified(found: Mapping[str, Any] | None) -> Iterator[Parts]:
         yield Verbatim("speccheck verify cert.json --key pub.pem --evidence DIR")
         return
     rows: list[Cells] = []
-    for step in list(found.get("steps") or ())[:_MOST_STEPS]:
+    for step in list(result.get("steps") or ())[:_MOST_STEPS]:
         colour = _VERIFIED.get(str(step.get("outcome")), "unknown")
         outcome = Word(f"{_MARKS[colour]} {_STEPS[colour]}", colour)
         rows.append((str(step.get("name", "")), outcome, str(step.get("message", ""))))
     heads = ("step", "outcome", "what was found")
     yield Table("Steps of the verification", heads, rows)
-    if "at" in found:
-        yield note(f"at {found['at']}")
+    if "at" in result:
+        yield note(f"at {result['at']}")
 
 
-def _tracks(found: Certificate) -> Iterator[Parts]:
+def _tracks(certificate: Certificate) -> Iterator[Parts]:
     """Tracks and levels as a table, and what stands before the next level of each."""
     rows: list[Cells] = []
-    for track in found.tracks:
+    for track in certificate.tracks:
         counts = (track.passed, track.not_applicable, track.required)
         judged = "" if track.coverage is None else f"{track.coverage:.0%}"
         cells = [_granted(*cell_of(track, level)) for level in LEVELS]
@@ -244,7 +252,7 @@ def _tracks(found: Certificate) -> Iterator[Parts]:
     yield Table("Tracks and levels", heads, rows, "grid")
     levels = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
     yield note(f"Levels by evidence: {levels}. A clause may be of several tracks.")
-    coverage = found.coverage
+    coverage = certificate.coverage
     counted_as = (
         (coverage.passed, "pass"),
         (coverage.failed, "fail"),
@@ -254,7 +262,7 @@ def _tracks(found: Certificate) -> Iterator[Parts]:
     )
     parts = ", ".join(f"{number:,} {words}" for number, words in counted_as)
     yield Paragraph(f"Required clauses: {coverage.required:,}. Of these: {parts}.")
-    denied = [track for track in found.tracks if track.denied]
+    denied = [track for track in certificate.tracks if track.denied]
     if denied:
         yield Heading(3, "What denies the next level")
     for track in denied:
@@ -282,14 +290,17 @@ def _reasons(track: Track) -> Iterator[Parts]:
 # --- Clauses by track -----------------------------------------------------------------
 
 
-def _clauses(found: Certificate) -> Iterator[Parts]:
+def _clauses(certificate: Certificate) -> Iterator[Parts]:
     """All clauses; a clause of several tracks is shown under the first of them."""
-    names = {specimen.name: at for at, specimen in enumerate(found.specimens, start=1)}
+    names = {
+        specimen.name: at for at, specimen in enumerate(certificate.specimens, start=1)
+    }
     order = list(OUTCOMES)
     results = sorted(
-        found.clauses[:_MOST_CLAUSES], key=lambda result: order.index(result.outcome)
+        certificate.clauses[:_MOST_CLAUSES],
+        key=lambda result: order.index(result.outcome),
     )
-    tracks = [track.track for track in found.tracks]
+    tracks = [track.track for track in certificate.tracks]
     others = {result.tracks[0] for result in results if result.tracks} - {*tracks}
     most = max(_FEWEST_JUDGEMENTS, _MOST_OF_ALL // max(1, len(results)))
     row = partial(_clause, names=names, most=min(_MOST_JUDGEMENTS, most))
@@ -297,8 +308,8 @@ def _clauses(found: Certificate) -> Iterator[Parts]:
         own = [each for each in results if (each.tracks or [""])[0] == track]
         also = [each for each in results if track in each.tracks[1:]]
         yield from _of_track(track, own, also, row)
-    if len(found.clauses) > _MOST_CLAUSES:
-        yield note(f"and {len(found.clauses) - _MOST_CLAUSES:,} more clauses")
+    if len(certificate.clauses) > _MOST_CLAUSES:
+        yield note(f"and {len(certificate.clauses) - _MOST_CLAUSES:,} more clauses")
 
 
 def _of_track(
@@ -349,17 +360,27 @@ def _clause(result: ClauseResult, *, names: Mapping[str, int], most: int) -> Cel
 
 
 def _judgements(
-    found: Sequence[Judgement], names: Mapping[str, int], most: int
+    judgements: Sequence[Judgement], names: Mapping[str, int], most: int
 ) -> Iterator[Paragraph]:
     """What rules say, the same of several parts and specimens once."""
     order = list(OUTCOMES)
     alike: dict[tuple[str, str, str], list[Judgement]] = {}
-    for judgement in sorted(found, key=lambda each: order.index(_shown_as(each))):
+    for judgement in sorted(judgements, key=lambda each: order.index(_shown_as(each))):
         key = _shown_as(judgement), judgement.rule, _statement(judgement)
         alike.setdefault(key, []).append(judgement)
     for (outcome, rule, text), group in list(alike.items())[:most]:
-        numbers = sorted({names[o.specimen] for o in group if o.specimen in names})
-        subjects = [o.subject for o in group if o.subject not in {"", "node"}]
+        numbers = sorted(
+            {
+                names[judgement.specimen]
+                for judgement in group
+                if judgement.specimen in names
+            }
+        )
+        subjects = [
+            judgement.subject
+            for judgement in group
+            if judgement.subject not in {"", "node"}
+        ]
         about = [folded_subjects(subjects[:_MOST_SUBJECTS])] if subjects else []
         if numbers:
             plural = "s" if len(numbers) > 1 else ""
@@ -391,50 +412,51 @@ def _statement(judgement: Judgement) -> str:
 # --- Type, specimens, evidence, terms -------------------------------------------------
 
 
-def _value(found: Scalar | Sequence[Scalar]) -> Parts:
-    if isinstance(found, bool):
-        return "yes" if found else "no"
-    if isinstance(found, int | float):
-        return f"{found:,}" if isinstance(found, int) else f"{found:g}"
-    if isinstance(found, str):
-        return Code(found[:_LONGEST_VALUE])
-    return [part for each in found[:64] for part in (", ", _value(each))][1:]
+def _value(result: Scalar | Sequence[Scalar]) -> Parts:
+    if isinstance(result, bool):
+        return "yes" if result else "no"
+    if isinstance(result, int | float):
+        return f"{result:,}" if isinstance(result, int) else f"{result:g}"
+    if isinstance(result, str):
+        return Code(result[:_LONGEST_VALUE])
+    return [part for each in result[:64] for part in (", ", _value(each))][1:]
 
 
-def _fields(caption: str, found: Mapping[str, Scalar | list[Scalar]]) -> Parts:
-    shown = list(found.items())[:_MOST_FIELDS]
+def _fields(caption: str, result: Mapping[str, Scalar | list[Scalar]]) -> Parts:
+    shown = list(result.items())[:_MOST_FIELDS]
     rows = [(Name(name), _value(value)) for name, value in shown]
     table = Table(caption, ("field", "value"), rows, "long")
-    return table, _more(len(found) - _MOST_FIELDS, "field")
+    return table, _more(len(result) - _MOST_FIELDS, "field")
 
 
 def _digest(text: str) -> Code:
     return Code(text, "digest")
 
 
-def _identity(found: Certificate) -> Iterator[Parts]:
+def _identity(certificate: Certificate) -> Iterator[Parts]:
     """What all machines of the type share."""
     words = (
-        f"{found.instance_type} of {found.provider}. All machines of the type share "
+        f"{certificate.instance_type} of {certificate.provider}. All machines of "
+        "the type share "
         "these; sha256 of them "
     )
-    yield Paragraph((words, _digest(found.type.sha256)))
-    yield _fields("Identity of the type", found.type.fields)
+    yield Paragraph((words, _digest(certificate.type.sha256)))
+    yield _fields("Identity of the type", certificate.type.fields)
 
 
-def _specimens(found: Certificate) -> Iterator[Parts]:
+def _specimens(certificate: Certificate) -> Iterator[Parts]:
     """The machines that were looked at, under salted names."""
-    if found.expected_machines is not None:
-        yield Paragraph(f"{found.expected_machines:,} machines were expected.")
+    if certificate.expected_machines is not None:
+        yield Paragraph(f"{certificate.expected_machines:,} machines were expected.")
     yield note(
         "Serial numbers and addresses are salted digests: equal within a site, and "
         "telling nobody else anything."
     )
-    shown = found.specimens[:_MOST_SPECIMENS]
+    shown = certificate.specimens[:_MOST_SPECIMENS]
     rows = [_specimen(number, each) for number, each in enumerate(shown, start=1)]
     heads = ("specimen", "name", "taken", ">files", "identity")
     yield Table("Specimens", heads, rows)
-    yield _more(len(found.specimens) - len(shown), "specimen")
+    yield _more(len(certificate.specimens) - len(shown), "specimen")
 
 
 def _specimen(number: int, specimen: Specimen) -> Cells:
@@ -445,19 +467,19 @@ def _specimen(number: int, specimen: Specimen) -> Cells:
     return str(number), Code(specimen.name), specimen.taken, files, last
 
 
-def _judged_by(found: Certificate) -> Table:
+def _judged_by(certificate: Certificate) -> Table:
     """Edition, profiles, program and verifier, with their digests."""
-    verifier, edition = found.verifier, found.edition
+    verifier, edition = certificate.verifier, certificate.edition
     tool = verifier.tool
     name = f"{edition.id} ({edition.stage})"
     pinned = "named by the user" if edition.is_pinned else "the newest that there was"
     attests = "(self-attested: nobody else answers for the key)"
     own = f"{verifier.id} {attests}" if verifier.self_attested else verifier.id
-    requested = joined(map(Code, found.asked_profiles[:_MOST_ROWS]))
+    requested = joined(map(Code, certificate.asked_profiles[:_MOST_ROWS]))
     rows: list[Cells] = [
         ("edition", f"{name}, {pinned}"),
         ("edition, sha256", _digest(edition.sha256)),
-        ("profiles", joined(map(Code, found.profiles[:_MOST_ROWS]))),
+        ("profiles", joined(map(Code, certificate.profiles[:_MOST_ROWS]))),
         ("profiles asked for", requested or "none beside the instance type"),
         ("program", f"{tool.name} {tool.version}"),
         ("rules", f"{tool.rules:,}"),
@@ -469,10 +491,10 @@ def _judged_by(found: Certificate) -> Table:
     return Table("Judged by", ("what", ""), rows, "long")
 
 
-def _silenced(found: Certificate) -> Iterator[Parts]:
+def _silenced(certificate: Certificate) -> Iterator[Parts]:
     """Waivers and numbers of the user's own; that there are none, where that is so."""
-    tailoring = found.edition.tailoring
-    if found.waivers:
+    tailoring = certificate.edition.tailoring
+    if certificate.waivers:
         rows: list[Cells] = [
             (
                 Word(waiver.clause, "id"),
@@ -481,11 +503,11 @@ def _silenced(found: Certificate) -> Iterator[Parts]:
                 waiver.owner,
                 Word(waiver.expires, "id"),
             )
-            for waiver in found.waivers[:_MOST_ROWS]
+            for waiver in certificate.waivers[:_MOST_ROWS]
         ]
         heads = ("clause", "what fails", "reason", "owner", "until")
         yield Heading(3, "Waived"), Table("Waivers", heads, rows)
-        yield _more(len(found.waivers) - _MOST_ROWS, "waiver")
+        yield _more(len(certificate.waivers) - _MOST_ROWS, "waiver")
     if tailoring:
         rows = [
             (
@@ -502,13 +524,13 @@ def _silenced(found: Certificate) -> Iterator[Parts]:
         names = ("clause", "number", ">edition", ">here", "reason", "owner", "until")
         yield Heading(3, "Own numbers"), Table("Own numbers", names, rows)
         yield _more(len(tailoring) - _MOST_ROWS, "number")
-    if not found.waivers and not tailoring:
+    if not certificate.waivers and not tailoring:
         yield note("Nothing is waived, and no number is replaced.")
 
 
-def _validity(found: Certificate) -> Iterator[Parts]:
+def _validity(certificate: Certificate) -> Iterator[Parts]:
     """From when to when, and what ends it before."""
-    validity = found.validity
+    validity = certificate.validity
     rows = (
         ("written", validity.created),
         ("valid from", validity.not_before),
@@ -524,12 +546,14 @@ def _validity(found: Certificate) -> Iterator[Parts]:
         yield Paragraph("It ends at once on a machine where"), Items(ends)
 
 
-def _evidence(found: Certificate) -> Iterator[Parts]:
+def _evidence(certificate: Certificate) -> Iterator[Parts]:
     """The files that were judged, with their digests."""
-    numbers = {one.name: at for at, one in enumerate(found.specimens, start=1)}
+    numbers = {
+        specimen.name: at for at, specimen in enumerate(certificate.specimens, start=1)
+    }
     seen: set[str] = set()
     rows: list[Cells] = []
-    for file in found.evidence[:_MOST_FILES]:
+    for file in certificate.evidence[:_MOST_FILES]:
         anchor = "" if file.sha256 in seen else f"file-{file.sha256}"
         seen.add(file.sha256)
         rows.append(
@@ -543,7 +567,7 @@ def _evidence(found: Certificate) -> Iterator[Parts]:
         )
     heads = ("file", "kind", ">bytes", "specimen", "sha256")
     yield Table("Evidence", heads, rows, "long")
-    yield _more(len(found.evidence) - _MOST_FILES, "file")
+    yield _more(len(certificate.evidence) - _MOST_FILES, "file")
 
 
 # --- Measured -------------------------------------------------------------------------
@@ -558,10 +582,10 @@ _HELD = {"pass": "good", "fail": "error", "unknown": "warning"}
 _NUMBERS = ("median", "5th percentile", "least", "most", "floor", "ceiling")
 
 
-def _quantities(found: Sequence[Measured]) -> Iterator[Parts]:
+def _quantities(measureds: Sequence[Measured]) -> Iterator[Parts]:
     """Curves first, then one bar for each quantity; nothing without any."""
     groups: dict[tuple[object, ...], list[Measured]] = {}
-    for each in found[:_MOST_QUANTITIES]:
+    for each in measureds[:_MOST_QUANTITIES]:
         others = sorted((k, str(v)) for k, v in each.conditions.items() if k != _SIZE)
         groups.setdefault((each.name, each.unit, *others), []).append(each)
     numbers = count(1)
@@ -570,23 +594,29 @@ def _quantities(found: Sequence[Measured]) -> Iterator[Parts]:
             yield _curve(group, next(numbers))
         else:
             yield map(_bar, group)
-    if len(found) > _MOST_QUANTITIES:
-        yield note(f"and {len(found) - _MOST_QUANTITIES:,} more")
+    if len(measureds) > _MOST_QUANTITIES:
+        yield note(f"and {len(measureds) - _MOST_QUANTITIES:,} more")
 
 
-def _has_size(one: Measured) -> bool:
-    size = one.conditions.get(_SIZE)
-    known = (one.median, one.least, one.most, one.floor, one.ceiling)
+def _has_size(measured: Measured) -> bool:
+    size = measured.conditions.get(_SIZE)
+    known = (
+        measured.median,
+        measured.least,
+        measured.most,
+        measured.floor,
+        measured.ceiling,
+    )
     return (
-        one.unit == _RATE
+        measured.unit == _RATE
         and type(size) is int
         and 0 < size < 1 << 60
         and all(value is None or 0 <= value < _MOST_RATE for value in known)
     )
 
 
-def _size(one: Measured) -> float:
-    return float(one.conditions[_SIZE])
+def _size(measured: Measured) -> float:
+    return float(measured.conditions[_SIZE])
 
 
 def _curve(group: Sequence[Measured], number: int) -> Division:
@@ -596,85 +626,99 @@ def _curve(group: Sequence[Measured], number: int) -> Division:
     numbers = (f">{name}" for name in _NUMBERS[1:])
     heads = ("size", f">{_NUMBERS[0]}, {unit}", *numbers, "held")
     rows = [
-        (shown_bytes(_size(one)), *_numbers(one, scale), _held(one)) for one in ordered
+        (shown_bytes(_size(measured)), *_numbers(measured, scale), _held(measured))
+        for measured in ordered
     ]
     drawn = Figure(plot_html(_lines(ordered), f"curve-{number}"))
     table = Table(first.name, heads, rows, "narrow")
     return Division((_title(first, without=(_SIZE,)), drawn, table), "quantity")
 
 
-def _numbers(one: Measured, scale: float) -> list[str]:
-    values = (one.median, one.p5, one.least, one.most, one.floor, one.ceiling)
+def _numbers(measured: Measured, scale: float) -> list[str]:
+    values = (
+        measured.median,
+        measured.p5,
+        measured.least,
+        measured.most,
+        measured.floor,
+        measured.ceiling,
+    )
     return [shown(value, scale) for value in values]
 
 
 def _lines(ordered: Sequence[Measured]) -> Iterator[Line]:
     for field, name in (("ceiling", "ceiling"), ("floor", "fail")):
         pairs = tuple(
-            (_size(one), value)
-            for one in ordered
-            if (value := getattr(one, field)) is not None
+            (_size(measured), value)
+            for measured in ordered
+            if (value := getattr(measured, field)) is not None
         )
         yield Line(name, field, pairs)
-    band = tuple((_size(one), one.least, one.most) for one in ordered)
-    medians = tuple((_size(one), one.median) for one in ordered)
+    band = tuple(
+        (_size(measured), measured.least, measured.most) for measured in ordered
+    )
+    medians = tuple((_size(measured), measured.median) for measured in ordered)
     yield Line("measured0", "median, with least to most", medians, band=band)
 
 
-def _title(one: Measured, without: Sequence[str] = ()) -> Heading:
-    samples = counted(one.count, "sample")
-    if one.specimens:
-        samples += f" of {counted(one.specimens, 'specimen')}"
+def _title(measured: Measured, without: Sequence[str] = ()) -> Heading:
+    samples = counted(measured.count, "sample")
+    if measured.specimens:
+        samples += f" of {counted(measured.specimens, 'specimen')}"
     else:
         samples += " of several machines together"
-    words = " \u00b7 ".join((*conditions_of(one.conditions, without), samples))
-    return Heading(3, (f"{one.name} ", Small(words)))
+    words = " \u00b7 ".join((*conditions_of(measured.conditions, without), samples))
+    return Heading(3, (f"{measured.name} ", Small(words)))
 
 
-def _held(one: Measured) -> Word:
-    outcome, words = held(one)
+def _held(measured: Measured) -> Word:
+    outcome, words = held(measured)
     return Word(f"{OUTCOMES[outcome][0]} {words}", _HELD.get(outcome, "none"))
 
 
-def _bar(one: Measured) -> Division:
-    scale, unit = scale_of(one.unit, highest_of(one))
-    pairs = [*zip(_NUMBERS, _numbers(one, scale), strict=True)]
-    if one.least == one.most:  # a single value, or the same one each time
+def _bar(measured: Measured) -> Division:
+    scale, unit = scale_of(measured.unit, highest_of(measured))
+    pairs = [*zip(_NUMBERS, _numbers(measured, scale), strict=True)]
+    if measured.least == measured.most:  # a single value, or the same one each time
         pairs = [("measured", pairs[0][1]), *pairs[4:]]
     facts: list[tuple[str, Parts]] = [
         (name, f"{text} {unit}") for name, text in pairs if text
     ]
-    if one.spread is not None:
-        facts.append(("between specimens", f"{one.spread:.1%}"))
-    terms = Terms((*facts, ("", _held(one))), "facts")
-    return Division((_title(one), Figure(_picture(one)), terms), "quantity")
+    if measured.spread is not None:
+        facts.append(("between specimens", f"{measured.spread:.1%}"))
+    terms = Terms((*facts, ("", _held(measured))), "facts")
+    return Division((_title(measured), Figure(_picture(measured)), terms), "quantity")
 
 
-def _picture(one: Measured) -> str:
+def _picture(measured: Measured) -> str:
     """The median as a bar, least to most as a whisker, floor and ceiling as lines."""
-    if one.least == one.most and one.floor is None and one.ceiling is None:
+    if (
+        measured.least == measured.most
+        and measured.floor is None
+        and measured.ceiling is None
+    ):
         return ""  # one number says as much
-    top = highest_of(one) * _ROOM
-    if not 0 < top < float("inf") or one.least < 0:
+    top = highest_of(measured) * _ROOM
+    if not 0 < top < float("inf") or measured.least < 0:
         return ""
 
     def at(value: float) -> float:
         return round(100 * value / top, 2)
 
-    least, most = at(one.least), at(one.most)
+    least, most = at(measured.least), at(measured.most)
     parts = [
-        f'<rect class="median" y="12" height="14" width="{at(one.median)}%"/>\n',
+        f'<rect class="median" y="12" height="14" width="{at(measured.median)}%"/>\n',
         f'<line class="whisker" x1="{least}%" x2="{most}%" y1="19" y2="19"/>\n',
     ]
     parts += [
         f'<line class="whisker" x1="{x}%" x2="{x}%" y1="{y}" y2="{38 - y}"/>\n'
-        for x, y in ((least, 14), (at(one.p5), 16), (most, 14))
+        for x, y in ((least, 14), (at(measured.p5), 16), (most, 14))
     ]
     for field in ("floor", "ceiling"):
-        value = getattr(one, field)
+        value = getattr(measured, field)
         if value is not None:
             parts.append(_bound(field, at(value)))
-    words = escaped(f"{one.name}: {held(one)[1]}")
+    words = escaped(f"{measured.name}: {held(measured)[1]}")
     drawn = "".join(parts)
     return f'<svg class="spread" role="img" aria-label="{words}">\n{drawn}</svg>\n'
 

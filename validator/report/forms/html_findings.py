@@ -68,18 +68,18 @@ class Chapter(Record):
 def chapters(shown: Sequence[Shown]) -> list[Chapter]:
     """Return the findings as the page shows them, each block with its own anchor."""
     turns: dict[str, int] = {}
-    found: list[Chapter] = []
+    result: list[Chapter] = []
     for name, ranked in sections(shown):
         if name:
             title = f"{name}: {section_counts(ranked)}"
-            found.append(Chapter(title, tuple(_blocks(ranked, turns))))
+            result.append(Chapter(title, tuple(_blocks(ranked, turns))))
             continue
         for level in ("error", "warning", "info"):
-            of_level = [one for one in ranked if one.finding.level == level]
+            of_level = [shown for shown in ranked if shown.finding.level == level]
             if of_level:
                 title = counted(len(of_level), level)
-                found.append(Chapter(title, tuple(_blocks(of_level, turns))))
-    return found
+                result.append(Chapter(title, tuple(_blocks(of_level, turns))))
+    return result
 
 
 def _blocks(ranked: Sequence[Shown], turns: dict[str, int]) -> Iterator[Block]:
@@ -90,17 +90,19 @@ def _blocks(ranked: Sequence[Shown], turns: dict[str, int]) -> Iterator[Block]:
 
 
 def findings_parts(
-    found: Iterable[Chapter], *, many: bool, full: bool
+    result: Iterable[Chapter], *, many: bool, full: bool
 ) -> "list[Parts]":
     """Return all chapters, the rules that say the same thing often folded."""
     parts: list[Parts] = []
     warnings = 0
-    for chapter in found:
+    for chapter in result:
         parts.append(Heading(3, chapter.title))
         by_rule: dict[tuple[str, str, str], list[Block]] = {}
         for block in chapter.blocks:
-            one = block.first.finding
-            by_rule.setdefault((one.level, one.clause, one.rule), []).append(block)
+            finding = block.first.finding
+            by_rule.setdefault(
+                (finding.level, finding.clause, finding.rule), []
+            ).append(block)
         for blocks in by_rule.values():
             if len(blocks) > _ALONE:
                 parts.append(_many(blocks, many=many, full=full))
@@ -230,6 +232,6 @@ def _framed(locations: Sequence[Location]) -> Iterator[Parts]:
     for at in locations:
         if not at.line and at.file:
             keys.setdefault(at.file, {})[at.key] = None
-    for file, found in keys.items():
-        text = ", ".join(filter(None, list(found)[:_MOST_LISTED]))
+    for file, key in keys.items():
+        text = ", ".join(filter(None, list(key)[:_MOST_LISTED]))
         yield Paragraph((Code(file), " ", Code(text)), "place")

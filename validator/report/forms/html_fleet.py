@@ -216,25 +216,28 @@ def _drain(context: FleetContext) -> Iterator[Parts]:
 
 def _attendance(run: FleetRun) -> Iterator[Parts]:
     """Who is missing, unexpected, unread, or came twice; nothing where nobody is."""
-    found = run.fleet.attendance
+    attendance = run.fleet.attendance
     for words, names in (
-        ("Missing", found.missing),
-        ("Not expected", found.unexpected),
+        ("Missing", attendance.missing),
+        ("Not expected", attendance.unexpected),
     ):
         if names:
             shown = Code(shown_names(names, full=False, most=_MOST_NAMES))
             yield Paragraph((f"{words}: {len(names):,}: ", shown))
     for words, texts in (
-        ("Unread", [f"{file.file}: {file.problem}" for file in found.unread]),
-        ("More than once", [f"{node.name}: {node.problem}" for node in found.repeated]),
+        ("Unread", [f"{file.file}: {file.problem}" for file in attendance.unread]),
+        (
+            "More than once",
+            [f"{node.name}: {node.problem}" for node in attendance.repeated],
+        ),
     ):
         if texts:
             yield Paragraph(f"{words}: {len(texts):,}")
             yield Items([Code(text[:_LONGEST_MESSAGE]) for text in texts[:_MOST_ROWS]])
         if len(texts) > _MOST_ROWS:
             yield _more(len(texts) - _MOST_ROWS, "more")
-    if not found.expected.is_known:
-        yield note(f"How many were expected is not known: {found.expected.note}")
+    if not attendance.expected.is_known:
+        yield note(f"How many were expected is not known: {attendance.expected.note}")
 
 
 def _unknown(run: FleetRun) -> Parts:

@@ -63,8 +63,8 @@ def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
     if not cells and not nameless:
         return ""
     counts = dict.fromkeys(_STATES, 0)
-    for one in cells:
-        counts[one.state] += 1
+    for cell in cells:
+        counts[cell.state] += 1
     counts["missing"] += nameless
     shown = _shown(cells)
     shown += [_Cell("", "missing")] * min(nameless, _MOST_CELLS - len(shown))
@@ -88,9 +88,9 @@ def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
 
 def _cells(run: FleetRun, verdict: FleetVerdict) -> list[_Cell]:
     """A cell for each node that reported or that should have."""
-    unfit = {one.name: one for one in verdict.unfit}
+    unfit = {unfit.name: unfit for unfit in verdict.unfit}
     warned = _warned(run)
-    names = {one.name for one in run.nodes} | unfit.keys()
+    names = {node.name for node in run.nodes} | unfit.keys()
     room = _MOST_TOLD // max(1, len(unfit) + len(warned.keys() - unfit.keys()))
     longest = max(_FEWEST_TOLD, min(_LONGEST_TOLD, room))
     return [
@@ -109,8 +109,8 @@ def _cell(name: str, unfit: Unfit | None, warned: str, longest: int) -> _Cell:
 
 def _reasons(unfit: Unfit) -> str:
     return "; ".join(
-        f"{one.rule}: {one.message}" if one.rule else one.message
-        for one in unfit.reasons[:4]
+        f"{reason.rule}: {reason.message}" if reason.rule else reason.message
+        for reason in unfit.reasons[:4]
     )
 
 
@@ -125,12 +125,12 @@ def _cut(text: str, longest: int) -> str:
 
 def _warned(run: FleetRun) -> dict[str, str]:
     """The rules that warn of each node."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for group in fleet_groups(run, "fail"):
         if group.level == "warning" and not group.is_of_job:
             for name in group.hosts:
-                found.setdefault(name, []).append(group.rule)
-    return {name: ", ".join(rules) for name, rules in found.items()}
+                result.setdefault(name, []).append(group.rule)
+    return {name: ", ".join(rules) for name, rules in result.items()}
 
 
 def _nameless(run: FleetRun) -> int:
@@ -138,8 +138,8 @@ def _nameless(run: FleetRun) -> int:
     attendance = run.fleet.attendance
     if attendance.names:
         return 0
-    reported = {one.name for one in run.nodes}
-    reported |= {one.node for one in attendance.unread if one.node}
+    reported = {node.name for node in run.nodes}
+    reported |= {unread.node for unread in attendance.unread if unread.node}
     return max(0, (attendance.expected.value or 0) - len(reported))
 
 
@@ -148,7 +148,7 @@ def _shown(cells: Sequence[_Cell]) -> list[_Cell]:
     if len(cells) <= _MOST_CELLS:
         return list(cells)
     order = list(_STATES)
-    return sorted(cells, key=lambda one: order.index(one.state))[:_MOST_CELLS]
+    return sorted(cells, key=lambda cell: order.index(cell.state))[:_MOST_CELLS]
 
 
 def _blocks(cells: Sequence[_Cell], total: int) -> Iterator[str]:
@@ -161,13 +161,13 @@ def _blocks(cells: Sequence[_Cell], total: int) -> Iterator[str]:
         yield f'<div class="block">{label}<div class="heat">{drawn}</div></div>\n'
 
 
-def _drawn(one: _Cell) -> str:
+def _drawn(cell: _Cell) -> str:
     """The title is what a pointer shows without a script, and what the filter finds."""
-    name = one.name[:_LONGEST_NAME] or "a node that did not report"
-    of_class, words = _STATES[one.state]
+    name = cell.name[:_LONGEST_NAME] or "a node that did not report"
+    of_class, words = _STATES[cell.state]
     if not of_class:
         return f'<i title="{escaped(name)}"></i>'
-    texts = f": {one.told}" if one.told else ""
+    texts = f": {cell.told}" if cell.told else ""
     return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{texts}")}"></i>'
 
 
@@ -263,7 +263,7 @@ def _slowest(
     return sorted((value, name, part) for name, (value, part) in least.items())
 
 
-def _picture(one: Reading, values: Sequence[float], off: Sequence[float]) -> str:
+def _picture(reading: Reading, values: Sequence[float], off: Sequence[float]) -> str:
     least, most = min(values), max(values)
     width = (most - least) or abs(most) or 1.0
     start = least if most > least else least - width / 2
@@ -287,11 +287,12 @@ def _picture(one: Reading, values: Sequence[float], off: Sequence[float]) -> str
     )
     marks = f'<path class="off" d="{crosses}"/>\n' if crosses else ""
     ends = (
-        f'<text x="0" y="{_PLOT_HEIGHT - 8}">{start / one.per:.4g} {escaped(one.unit)}'
+        f'<text x="0" y="{_PLOT_HEIGHT - 8}">{start / reading.per:.4g} '
+        f"{escaped(reading.unit)}"
         f'</text>\n<text x="{_PLOT_WIDTH}" y="{_PLOT_HEIGHT - 8}" text-anchor="end">'
-        f"{(start + width) / one.per:.4g} {escaped(one.unit)}</text>\n"
+        f"{(start + width) / reading.per:.4g} {escaped(reading.unit)}</text>\n"
     )
-    label = escaped(f"distribution of {one.label[:_MOST_LABEL]}")
+    label = escaped(f"distribution of {reading.label[:_MOST_LABEL]}")
     return (
         f'<div class="scrolls"><svg class="histogram" role="img" aria-label="{label}" '
         f'viewBox="-6 0 {_PLOT_WIDTH + 12} {_PLOT_HEIGHT}">\n'

@@ -132,7 +132,7 @@ def synthetic_html(text: str) -> Figure:
 
 
 def _script(names: Sequence[str]) -> str:
-    return "".join(_read(f"{one}.js") for one in ("html_page", *names))
+    return "".join(_read(f"{text}.js") for text in ("html_page", *names))
 
 
 def _allowed(text: str) -> str:

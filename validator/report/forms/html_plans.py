@@ -116,8 +116,8 @@ def _values(shown: ShownPlan, short: Mapping[str, str]) -> Iterator[Parts]:
     rows: list[Sequence[Parts] | Group] = []
     section = ""
     silent: list[str] = []
-    for one in shown.leaves:
-        leaf = one.leaf
+    for shown_leaf in shown.leaves:
+        leaf = shown_leaf.leaf
         if leaf.status == "unknown" and not leaf.note:
             silent.append(leaf.name)
             continue
@@ -125,7 +125,7 @@ def _values(shown: ShownPlan, short: Mapping[str, str]) -> Iterator[Parts]:
         if here != section:
             section = here
             rows.append(Group(here))
-        rows.append(_leaf(name, leaf, one.locations, short))
+        rows.append(_leaf(name, leaf, shown_leaf.locations, short))
     if shown.variables:
         rows.append(Group("environment"))
         for variable in shown.variables:
@@ -167,12 +167,12 @@ def _at(locations: Sequence[Location], short: Mapping[str, str]) -> Parts:
 
 def _forecasts(forecasts: Sequence[Forecast], *, knows_scale: bool) -> Iterator[Parts]:
     """Each subject of which something is known; at the end what would tell more."""
-    dark = [one for one in forecasts if is_dark(one)]
-    lit = [one for one in forecasts if one not in dark]
+    dark = [forecast for forecast in forecasts if is_dark(forecast)]
+    lit = [forecast for forecast in forecasts if forecast not in dark]
     for forecast in lit:
         yield from _subject(forecast)
     if dark:
-        names = ", ".join(in_words(one.subject) for one in dark)
+        names = ", ".join(in_words(forecast.subject) for forecast in dark)
         yield note(f"No forecast of {names}.")
     more = wanted(forecasts, knows_scale=knows_scale)
     if more and lit:
@@ -181,28 +181,45 @@ def _forecasts(forecasts: Sequence[Forecast], *, knows_scale: bool) -> Iterator[
 
 def _subject(forecast: Forecast) -> Iterator[Parts]:
     drawn = bar(forecast, _BAR_WIDTH)
-    known = [one for one in forecast.quantities if one.estimate is not None]
-    shown = [one for one in known if not is_none(one)]
+    known = [
+        quantity for quantity in forecast.quantities if quantity.estimate is not None
+    ]
+    shown = [quantity for quantity in known if not is_none(quantity)]
     signs = drawn.signs if drawn else {}
-    in_bar = [signs[one.name] for one in shown if signs.get(one.name, " ") in SIGNS]
+    in_bar = [
+        signs[quantity.name]
+        for quantity in shown
+        if signs.get(quantity.name, " ") in SIGNS
+    ]
     numbers = {sign: at for at, sign in enumerate(in_bar, start=1)}
     name = in_words(forecast.subject)
     yield Heading(3, f"Forecast: {name}")
     if drawn:
         yield Paragraph(_caption(drawn), "caption")
         yield _picture(drawn, name, numbers)
-    rows = [_quantity(one, signs.get(one.name, " "), numbers) for one in shown]
+    rows = [
+        _quantity(quantity, signs.get(quantity.name, " "), numbers)
+        for quantity in shown
+    ]
     heads = ("quantity", ">best", "range", "how sure", "arithmetic and source")
     yield Table(f"Forecast of {name}", heads, rows, "forecast")
-    none = [in_words(one.name, one.unit) for one in known if is_none(one)]
+    none = [
+        in_words(quantity.name, quantity.unit)
+        for quantity in known
+        if is_none(quantity)
+    ]
     if none:
         yield note(f"none: {', '.join(none)}")
     # What is not known: by name, with what is missing or the reason.
     groups: dict[str, list[str]] = {}
-    for one in forecast.quantities:
-        if one.estimate is None:
-            reason = f"needs {', '.join(one.missing)}" if one.missing else one.note
-            groups.setdefault(reason, []).append(in_words(one.name, one.unit))
+    for quantity in forecast.quantities:
+        if quantity.estimate is None:
+            reason = (
+                f"needs {', '.join(quantity.missing)}"
+                if quantity.missing
+                else quantity.note
+            )
+            groups.setdefault(reason, []).append(in_words(quantity.name, quantity.unit))
     for reason, names in groups.items():
         yield note(f"not known: {', '.join(names)}{'; ' if reason else ''}{reason}")
 
@@ -210,11 +227,11 @@ def _subject(forecast: Forecast) -> Iterator[Parts]:
 def _quantity(
     quantity: Quantity, sign: str, numbers: Mapping[str, int]
 ) -> Sequence[Parts]:
-    found = quantity.estimate
+    estimate = quantity.estimate
     source = []
-    if found is not None:
-        valid = f"valid for {found.valid}" if found.valid else ""
-        source = [quantity.note, valid, f"source: {found.source}"]
+    if estimate is not None:
+        valid = f"valid for {estimate.valid}" if estimate.valid else ""
+        source = [quantity.note, valid, f"source: {estimate.source}"]
     notes = [Paragraph(text) for text in source if text]
     name = in_words(quantity.name, quantity.unit)
     colour = _class(sign)
@@ -223,7 +240,7 @@ def _quantity(
         (swatch, f" {name}") if colour else name,
         best(quantity),
         bounds(quantity),
-        in_words(found.kind if found else ""),
+        in_words(estimate.kind if estimate else ""),
         Fold("how", notes) if notes else "",
     )
 
@@ -277,12 +294,12 @@ def _sign_around(cells: str) -> str:
 # --- What was measured under load -----------------------------------------------------
 
 
-def measured_parts(found: Sequence[Measured]) -> Iterator[Parts]:
+def measured_parts(measureds: Sequence[Measured]) -> Iterator[Parts]:
     """Curves with what they are held to, rates, paths; nothing where nothing was."""
-    curves = [one for each in found for one in each.curves]
-    rates = [one for each in found for one in each.rates]
+    curves = [curve for each in measureds for curve in each.curves]
+    rates = [rate for each in measureds for rate in each.rates]
     # A curve says by itself which way its bytes took.
-    paths = [one for each in found if not each.curves for one in each.paths]
+    paths = [path for each in measureds if not each.curves for path in each.paths]
     if len(curves) > _MOST_CURVES:
         yield from _lines(measured_lines(curves, _WIDE, full=False))
     for number, curve in enumerate(curves[:_MOST_CURVES]):

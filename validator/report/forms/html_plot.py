@@ -73,9 +73,9 @@ class _Scale(Record):
         return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
 
 
-def plot_html(found: Iterable[Line], anchor: str) -> str:
+def plot_html(result: Iterable[Line], anchor: str) -> str:
     """The drawing with its legend; empty for fewer than two sizes."""
-    lines = [line for line in found if line.pairs]
+    lines = [line for line in result if line.pairs]
     sizes = sorted({size for line in lines for size, _ in line.pairs})
     measured = [line for line in lines if line.name.startswith("measured")]
     rates = [rate for line in lines for rate in line.rates]
@@ -216,7 +216,7 @@ def _placed(placed: PlacedCurve, index: int) -> Line:
         for point in placed.curve.points
         if point.size_bytes > 0
     )
-    band = tuple(one for one in placed.spread if one[0] > 0)
+    band = tuple(numbers for numbers in placed.spread if numbers[0] > 0)
     label = f"measured {where}".strip()
     if band:
         label += ", least to most of all runs"

@@ -59,9 +59,9 @@ class TotalsLine(Record):
     statistics: tuple[RuleStatistics, ...]
 
 
-def report(told: ReportContext, _: Style) -> Iterator[str]:
+def report(report_context: ReportContext, _: Style) -> Iterator[str]:
     """The finding of `speccheck-report/1` with the files of its plan, line by line."""
-    run, full = told.run, told.full
+    run, full = report_context.run, report_context.full
     yield from _findings(run, full=full)
     unread = (file for file in run.files if file.state != "judged")
     totals = alike(
@@ -69,7 +69,7 @@ def report(told: ReportContext, _: Style) -> Iterator[str]:
         None,
         type="summary",
         schema_name=SCHEMA,
-        **verdict_data(told),
+        **verdict_data(report_context),
         plans=len(run.plans),
         files=len(run.files),
         unread=[

@@ -135,7 +135,7 @@ def _of_plan(
         part = _part(located, context)
         if part is not None:
             parts.setdefault(_name(located.finding), []).append(part)
-    cases = [_case(name, found, plan, root) for name, found in parts.items()]
+    cases = [_case(name, part, plan, root) for name, part in parts.items()]
     return TestSuite(f"{path}{number}", class_name, tuple(cases))
 
 

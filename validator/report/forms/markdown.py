@@ -62,8 +62,8 @@ def code(text: str) -> str:
 def _word(word: str) -> str:
     if not _SUSPICIOUS.search(word):
         return word
-    found = _AROUND.match(word)
-    before, inner, after = found.groups() if found else ("", word, "")
+    match = _AROUND.match(word)
+    before, inner, after = match.groups() if match else ("", word, "")
     return f"{before}{code(inner)}{after}" if inner else code(word)
 
 
@@ -119,7 +119,7 @@ def _head(context: ReportContext) -> Iterator[str]:
     editions = edition_remarks(run)
     silenced = [*editions, *switched_off_lines(summary), *run.warnings]
     if silenced:
-        yield "".join(f"- {escaped(_clipped(one))}\n" for one in silenced) + "\n"
+        yield "".join(f"- {escaped(_clipped(text))}\n" for text in silenced) + "\n"
     unread = [
         f"- {escaped(_clipped(file.message))}\n"
         for file in run.files
@@ -159,16 +159,16 @@ def _parts(context: ReportContext) -> Iterator[_Part]:
     many = len(plans) > 1
     is_first = True
     for level in ("error", "warning", "info"):
-        found = [one for one in shown if one.finding.level == level]
-        if found:
-            rows = tuple(_row(one, many=many) for one in found)
-            title = counted(len(found), level)
+        showns = [item for item in shown if item.finding.level == level]
+        if showns:
+            rows = tuple(_row(shown, many=many) for shown in showns)
+            title = counted(len(showns), level)
             head = _HEADS["findings"]
             yield _Part(level, title, rows, head, is_first or level == "error")
             is_first = False
     waived = sorted_waived(plans)
     if waived:
-        rows = tuple(_waived_row(one, many=many) for one in waived)
+        rows = tuple(_waived_row(shown, many=many) for shown in waived)
         title = f"{counted(len(waived), 'waived finding')}"
         yield _Part("waived finding", title, rows, _HEADS["waived"], is_open=False)
     lines = list(unknown_lines(plans, _WIDE, full=True))
@@ -178,40 +178,42 @@ def _parts(context: ReportContext) -> Iterator[_Part]:
         yield _Part("reason", title, rows, _HEADS["unknown"], is_open=False)
 
 
-def _row(one: Shown, *, many: bool) -> str:
-    finding = one.finding
+def _row(shown: Shown, *, many: bool) -> str:
+    finding = shown.finding
     word = "" if finding.outcome == "fail" else "broken: "
     if finding.edition:
         word = f"{escaped(f'edition {finding.edition}')}: {word}"
     what = f"**{finding.clause}** {code(finding.rule)}<br>"
     what += word + escaped(_clipped(finding.message))
-    remedy = with_numbers(finding.remedy, one.subjects)
+    remedy = with_numbers(finding.remedy, shown.subjects)
     do = f"{code(finding.action)}: " if finding.action else ""
-    return f"| {what} | {_places(one, many=many)} | {do}{escaped(_clipped(remedy))} |\n"
+    return (
+        f"| {what} | {_places(shown, many=many)} | {do}{escaped(_clipped(remedy))} |\n"
+    )
 
 
-def _waived_row(one: Shown, *, many: bool) -> str:
-    finding = one.finding
+def _waived_row(shown: Shown, *, many: bool) -> str:
+    finding = shown.finding
     what = f"{finding.level} **{finding.clause}** {code(finding.rule)}<br>"
     what += escaped(_clipped(finding.message))
     why = escaped(_clipped(waiver_words(finding.waiver))) if finding.waiver else ""
-    return f"| {what} | {_places(one, many=many)} | {why} |\n"
+    return f"| {what} | {_places(shown, many=many)} | {why} |\n"
 
 
-def _places(one: Shown, *, many: bool) -> str:
+def _places(item: Shown, *, many: bool) -> str:
     """The first places, and how many more there are."""
     texts = dict.fromkeys(
-        f"{at.file}:{at.line}" for at in one.locations if at.line and at.file
+        f"{at.file}:{at.line}" for at in item.locations if at.line and at.file
     )
     names = list(texts)
-    if one.subjects or not names:
-        keys = (f"{at.file} {at.key}".strip() for at in one.locations if not at.line)
+    if item.subjects or not names:
+        keys = (f"{at.file} {at.key}".strip() for at in item.locations if not at.line)
         names += list(dict.fromkeys(keys))
     shown = [code(_clipped(name)) for name in names[:_MOST_PLACES]]
-    if one.subjects:
-        shown.insert(0, escaped(folded_subjects(one.subjects)))
+    if item.subjects:
+        shown.insert(0, escaped(folded_subjects(item.subjects)))
     if many and not names:
-        shown.append(code(_clipped(one.plan_name)))
+        shown.append(code(_clipped(item.plan_name)))
     if len(names) > _MOST_PLACES:
         shown.append(f"and {len(names) - _MOST_PLACES:,} more")
     return "<br>".join(shown)

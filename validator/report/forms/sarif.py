@@ -71,12 +71,12 @@ _ADVICE: tuple[Confidence, ...] = ("calibrated", "advisory")
 _MOST_LETTERS = 1024  # of a description, on GitHub
 
 
-def descriptors(found: Iterable[Finding], run: Run) -> dict[str, dict[str, object]]:
+def descriptors(findings: Iterable[Finding], run: Run) -> dict[str, dict[str, object]]:
     """A description for each rule or clause of these findings, by its id, in order."""
     first: dict[str, Finding] = {}
-    for finding in found:
+    for finding in findings:
         first.setdefault(finding.rule or finding.clause, finding)
-    entries = _entries(one.rule for one in first.values() if one.rule)
+    entries = _entries(finding.rule for finding in first.values() if finding.rule)
     return {
         name: _descriptor(
             name, first[name], entries.get(name), edition_of(run, first[name])
@@ -87,12 +87,12 @@ def descriptors(found: Iterable[Finding], run: Run) -> dict[str, dict[str, objec
 
 def _entries(names: Iterable[str]) -> Mapping[str, RuleEntry]:
     """The rules by name; those of plugins too where a name is none of ours."""
-    known = {one.name: one for one in rule_entries()}
+    known = {rule_entry.name: rule_entry for rule_entry in rule_entries()}
     wanted = list(names)
     if any(name not in known for name in wanted):
         from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
 
-        known.update({one.name: one for one in plugin_rules()})
+        known.update({plugin_rule.name: plugin_rule for plugin_rule in plugin_rules()})
     return {name: known[name] for name in wanted if name in known}
 
 
@@ -175,27 +175,27 @@ class _Log(Record):
 def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole log: one run, a result a line."""
     root = project_root()
-    found = problems(context.run)
+    result = problems(context.run)
     kept = [
-        one
-        for one in found
-        if not one.is_broken and (context.with_waived or not one.waiver)
+        problem
+        for problem in result
+        if not problem.is_broken and (context.with_waived or not problem.waiver)
     ]
     cut = [] if context.full else kept[MOST_RESULTS:]
     kept = kept if context.full else kept[:MOST_RESULTS]
     others = list(_others(context.run)) if context.full else []
-    named = [one.finding for one in kept] + [finding for finding, _ in others]
+    named = [problem.finding for problem in kept] + [finding for finding, _ in others]
     rules = descriptors(named, context.run)
     indexes = {name: index for index, name in enumerate(rules)}
     log = _Log(indexes, root, context.run.edition.id)
-    broken = [one for one in found if one.is_broken]
+    broken = [problem for problem in result if problem.is_broken]
     yield from _document(
         rules.values(),
         f"speccheck/{context.run.use}/",
         _invocation(context, [*_left_out(cut), *_notifications(context, broken, root)]),
         _properties(context),
         (
-            *(_result(one, log) for one in kept),
+            *(_result(problem, log) for problem in kept),
             *(_other(finding, file, log) for finding, file in others),
         ),
     )
@@ -277,9 +277,9 @@ def _notifications(
     for file in unread_files(context):
         where = {"physicalLocation": _artifact(file.path, root)}
         yield {**_notification("error", file.message), "locations": [where]}
-    for one in broken:
-        where = {"physicalLocation": _artifact(one.file, root)}
-        yield {**_notification("error", statement(one)), "locations": [where]}
+    for problem in broken:
+        where = {"physicalLocation": _artifact(problem.file, root)}
+        yield {**_notification("error", statement(problem)), "locations": [where]}
     for text in edition_remarks(context.run, full=context.full):
         yield _notification("warning", text)
     level = "note" if context.run.use == "ci" else "warning"
@@ -303,7 +303,7 @@ def unknown_musts(run: Run) -> Iterator[str]:
 
 def _left_out(cut: list[Problem]) -> Iterator[Row]:
     if cut:
-        levels = [one.finding.level for one in cut]
+        levels = [problem.finding.level for problem in cut]
         parts = [
             counted(levels.count(level), word)
             for level, word in zip(ORDER, ("error", "warning", "note"), strict=True)
@@ -325,37 +325,37 @@ def _plain(text: str) -> str:
     return clean(text).replace("](", "] (")
 
 
-def _result(one: Problem, log: _Log) -> Row:
-    finding = one.finding
-    physical = _artifact(one.file, log.root)
-    if one.at is not None:
-        physical["region"] = _region(one.at)
+def _result(problem: Problem, log: _Log) -> Row:
+    finding = problem.finding
+    physical = _artifact(problem.file, log.root)
+    if problem.at is not None:
+        physical["region"] = _region(problem.at)
     location: Row = {"physicalLocation": physical}
-    logical = list(_logical(one))
+    logical = list(_logical(problem))
     if logical:
         location["logicalLocations"] = logical
-    fingerprints = {"speccheckFinding/v1": one.fingerprint}
-    if one.at is None:
-        fingerprints["primaryLocationLineHash"] = f"{one.fingerprint[:16]}:1"
+    fingerprints = {"speccheckFinding/v1": problem.fingerprint}
+    if problem.at is None:
+        fingerprints["primaryLocationLineHash"] = f"{problem.fingerprint[:16]}:1"
     row: Row = {
-        "ruleId": one.name,
-        "ruleIndex": log.indexes[one.name],
+        "ruleId": problem.name,
+        "ruleIndex": log.indexes[problem.name],
         "level": LEVELS[finding.level],
-        "message": {"text": "\n".join(_message(one))},
+        "message": {"text": "\n".join(_message(problem))},
         "locations": [location],
         "partialFingerprints": fingerprints,
     }
     related = [
         _related(number, place, log.root)
-        for number, place in enumerate(_related_places(one), 1)
+        for number, place in enumerate(_related_places(problem), 1)
     ]
     if related:
         row["relatedLocations"] = related
-    if one.edits and finding.fix is not None:
-        row["fixes"] = [_fix(finding.fix.says, one.edits, log.root)]
-    if one.waiver:
-        row["suppressions"] = [_suppression(one.waiver, log.root)]
-    row["properties"] = _measured(finding, one.plans, log.edition)
+    if problem.edits and finding.fix is not None:
+        row["fixes"] = [_fix(finding.fix.says, problem.edits, log.root)]
+    if problem.waiver:
+        row["suppressions"] = [_suppression(problem.waiver, log.root)]
+    row["properties"] = _measured(finding, problem.plans, log.edition)
     return row
 
 
@@ -382,22 +382,22 @@ def _fix(says: str, edits: "Iterable[PlacedEdit]", root: str) -> Row:
     }
 
 
-def _message(one: Problem) -> Iterator[str]:
+def _message(problem: Problem) -> Iterator[str]:
     """All that is to be said; viewers show a related place only where it is linked."""
-    yield from map(_plain, (statement(one), *advice(one.finding)))
+    yield from map(_plain, (statement(problem), *advice(problem.finding)))
     names = [
         f"[{_linked(place)}]({number})"
-        for number, place in enumerate(_related_places(one)[:MOST_PLACES], 1)
+        for number, place in enumerate(_related_places(problem)[:MOST_PLACES], 1)
     ]
-    names += [_linked(place) for place in one.others if not is_in_file(place)]
+    names += [_linked(place) for place in problem.others if not is_in_file(place)]
     if names:
         yield f"also at: {', '.join(names)}"
-    if one.plans > 1:
-        yield f"the same in {one.plans:,} plans"
+    if problem.plans > 1:
+        yield f"the same in {problem.plans:,} plans"
 
 
-def _related_places(one: Problem) -> list[Location]:
-    return list(filter(is_in_file, one.others))[:_MOST_RELATED]
+def _related_places(problem: Problem) -> list[Location]:
+    return list(filter(is_in_file, problem.others))[:_MOST_RELATED]
 
 
 def _linked(place: Location) -> str:
@@ -458,11 +458,11 @@ def _region(at: Location) -> Row:
     return region
 
 
-def _logical(one: Problem) -> Iterator[Row]:
+def _logical(problem: Problem) -> Iterator[Row]:
     """The part of a machine, and the key or leaf."""
-    subject, key = clean(one.finding.subject), clean(one.key)
+    subject, key = clean(problem.finding.subject), clean(problem.key)
     if subject:
-        full = f"{clean(one.path)}/{subject}"
+        full = f"{clean(problem.path)}/{subject}"
         yield {"name": subject, "fullyQualifiedName": full, "kind": "resource"}
     if key:
         yield {"fullyQualifiedName": key, "kind": "property"}

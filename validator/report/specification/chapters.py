@@ -103,12 +103,12 @@ class Linked:
         """A text in which each id of a clause is a reference."""
         parts: list[Inline] = []
         end = 0
-        for found in _CLAUSE.finditer(text):
-            if found[0] in self._clauses:
-                parts += [text[end : found.start()], self.clause(found[0])]
-                end = found.end()
+        for match in _CLAUSE.finditer(text):
+            if match[0] in self._clauses:
+                parts += [text[end : match.start()], self.clause(match[0])]
+                end = match.end()
         parts.append(text[end:])
-        return tuple(one for one in parts if one)
+        return tuple(part for part in parts if part)
 
     def clause(self, name: str) -> Inline:
         """A reference to a clause; its id alone where there is none."""
@@ -129,10 +129,10 @@ def front(edition: Edition, source: EditionSource) -> Iterator[Block]:
 def _status(edition: Edition, source: EditionSource) -> Iterator[Block]:
     clauses = edition.clauses.values()
     counts = ", ".join(
-        f"{sum(one.level == level for one in clauses)} {level}"
+        f"{sum(clause.level == level for clause in clauses)} {level}"
         for level in ("must", "should", "may")
     )
-    core = sum(one.status == "core" for one in clauses)
+    core = sum(clause.status == "core" for clause in clauses)
     base = getattr(source.head, "extends", None)
     yield Heading(1, "Status of this document", "status", "-")
     yield Paragraph(STAGES[edition.stage])
@@ -255,8 +255,8 @@ def _conditions(source: EditionSource) -> Iterator[Block]:
         "Conditions of application",
         ("condition", "fact", "holds where"),
         (
-            (Code(name), Code(one.fact), one.text)
-            for name, one in source.conditions.items()
+            (Code(name), Code(condition.fact), condition.text)
+            for name, condition in source.conditions.items()
         ),
     )
 
@@ -272,7 +272,7 @@ def _certification(edition: Edition, source: EditionSource) -> Iterator[Block]:
             (
                 name,
                 TRACKS.get(name, ""),
-                str(sum(name in one.tracks for one in clauses)),
+                str(sum(name in clause.tracks for clause in clauses)),
             )
             for name in source.head.tracks
         ),
@@ -293,23 +293,23 @@ def requirements(edition: Edition, linked: Linked) -> Iterator[Block]:
     yield Heading(1, "Requirements", "requirements")
     composed = compose(edition, use="ci")
     for code, title in edition.areas.items():
-        found = [one for one in edition.clauses.values() if one.area == code]
-        if not found:
+        clauses = [clause for clause in edition.clauses.values() if clause.area == code]
+        if not clauses:
             continue
         yield Heading(2, f"{title} ({code})", anchor_of(f"area {code}"))
-        yield Paragraph(_count(found))
-        for clause in found:
+        yield Paragraph(_count(clauses))
+        for clause in clauses:
             yield from _Clause(clause, composed, linked).blocks()
 
 
-def _count(found: list[Clause]) -> str:
+def _count(clauses: list[Clause]) -> str:
     counts = [
         f"{number} {level}"
         for level in ("must", "should", "may")
-        if (number := sum(one.level == level for one in found))
+        if (number := sum(clause.level == level for clause in clauses))
     ]
-    noun = "clause" if len(found) == 1 else "clauses"
-    return f"{len(found)} {noun}: {', '.join(counts)}."
+    noun = "clause" if len(clauses) == 1 else "clauses"
+    return f"{len(clauses)} {noun}: {', '.join(counts)}."
 
 
 class _Clause:
@@ -349,7 +349,7 @@ class _Clause:
             texts.append(by_profile_text(number))
         plausible = ""
         if number.plausible is not None:
-            low, high = (_whole(one) for one in number.plausible)
+            low, high = (_whole(value) for value in number.plausible)
             plausible = f"{number_text(number, low)} to {number_text(number, high)}"
         yield Code(name)
         yield "; ".join(texts)
@@ -393,17 +393,17 @@ def _whole(value: float) -> float:
 def normative(clause: Clause) -> Line:
     """The requirement, its word of RFC 2119 in capitals."""
     text = clause.requirement_text()
-    names = {number_text(one, None): name for name, one in clause.numbers.items()}
+    names = {number_text(number, None): name for name, number in clause.numbers.items()}
     unset = "|".join(map(re.escape, names)) or "(?!)"
     word = re.compile(rf"\b{clause.level}( not)?\b|{unset}")
     parts: list[Inline] = []
     end = 0
-    for found in word.finditer(text):
-        name = names.get(found[0])
-        shown = Strong(found[0].upper()) if name is None else Code(name)
-        parts += [text[end : found.start()], shown]
-        end = found.end()
-    return tuple(one for one in (*parts, text[end:]) if one)
+    for match in word.finditer(text):
+        name = names.get(match[0])
+        shown = Strong(match[0].upper()) if name is None else Code(name)
+        parts += [text[end : match.start()], shown]
+        end = match.end()
+    return tuple(item for item in (*parts, text[end:]) if item)
 
 
 _KINDS = (
@@ -425,7 +425,7 @@ def profiles(source: EditionSource, linked: Linked) -> Iterator[Block]:
         "that is proposed is judged by, and is no basis for a certificate."
     )
     by_kind = {kind: _of_kind(source, kind) for kind, *_ in _KINDS}
-    base = next(one for one in source.profiles if one.id == "base")
+    base = next(profile for profile in source.profiles if profile.id == "base")
     yield Heading(2, "Base", "profile-base")
     yield Paragraph(f"Every composition begins with it: {base.title}.")
     yield Terms(tuple(_effects(base, linked)))
@@ -435,12 +435,12 @@ def profiles(source: EditionSource, linked: Linked) -> Iterator[Block]:
         if kind == "instance":
             yield _instances(by_kind[kind])
             continue
-        for one in by_kind[kind]:
-            yield from _profile(one, linked)
+        for profile_source in by_kind[kind]:
+            yield from _profile(profile_source, linked)
 
 
 def _of_kind(source: EditionSource, kind: str) -> list[ProfileSource]:
-    return [one for one in source.profiles if one.id.startswith(f"{kind}/")]
+    return [profile for profile in source.profiles if profile.id.startswith(f"{kind}/")]
 
 
 def _profile(profile: ProfileSource, linked: Linked) -> Iterator[Block]:
@@ -495,31 +495,31 @@ def _effects(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Part
 def _settings(profile: ProfileSource) -> Table:
     rows = (
         (
-            one.where,
+            setting.where,
             name,
             text,
-            line(one.confidence, ": ", one.source),
+            line(setting.confidence, ": ", setting.source),
         )
-        for one in profile.settings
-        for name, text in one.values.items()
+        for setting in profile.settings
+        for name, text in setting.values.items()
     )
     caption = f"What {profile.id} shows where it is sound (informative)"
     return table(caption, ("evidence", "name", "value", "source"), rows)
 
 
-def _instances(found: Sequence[ProfileSource]) -> Table:
+def _instances(profile_sources: Sequence[ProfileSource]) -> Table:
     return table(
         "Instance types",
         ("instance type", "accelerator", "fabric", "status", "note"),
         (
             (
-                one.id,
-                (one.accelerator or "").partition("/")[2],
-                (one.fabric or "").partition("/")[2],
-                one.status,
-                one.note or "",
+                profile_source.id,
+                (profile_source.accelerator or "").partition("/")[2],
+                (profile_source.fabric or "").partition("/")[2],
+                profile_source.status,
+                profile_source.note or "",
             )
-            for one in found
+            for profile_source in profile_sources
         ),
     )
 
@@ -550,7 +550,7 @@ _TERMS = {
 def conformance(source: EditionSource) -> Iterator[Block]:
     """The chapter of conformance."""
     yield Heading(1, "Conformance", "conformance")
-    uses = [one for one in source.profiles if one.id.startswith("use/")]
+    uses = [profile for profile in source.profiles if profile.id.startswith("use/")]
     yield Heading(2, "Uses", "conformance-uses")
     yield Paragraph(
         "A job, a machine or an instance type conforms to this edition for a use "
@@ -561,11 +561,11 @@ def conformance(source: EditionSource) -> Iterator[Block]:
     yield table(
         "Uses",
         ("use", "evidence of levels", "a must without evidence", "edition named"),
-        (_use(one) for one in uses),
+        (_use(use) for use in uses),
     )
-    for one in uses:
-        if one.validity is not None or one.coverage_floor is not None:
-            yield from _certificate(one)
+    for use in uses:
+        if use.validity is not None or use.coverage_floor is not None:
+            yield from _certificate(use)
     yield from _deviations()
 
 
@@ -643,22 +643,22 @@ _LEVELS = ("L1", "L2", "L3")
 
 def changes(source: EditionSource, linked: Linked) -> Iterator[Block]:
     """The chapter of changes."""
-    found = source.changes
+    changes_source = source.changes
     yield Heading(1, "Changes", "changes")
-    yield Heading(2, f"Since the {_before(found.before)}", "changes-since")
+    yield Heading(2, f"Since the {_before(changes_source.before)}", "changes-since")
     yield table(
         "Changes with their reasons",
         ("kind", "clauses", "what and why"),
         (
             (
-                one.kind,
-                linked.clauses(one.clauses),
+                change.kind,
+                linked.clauses(change.clauses),
                 line(
-                    *([f"{one.from_} to {one.to}. "] if one.to else []),
-                    *linked(one.reason),
+                    *([f"{change.from_} to {change.to}. "] if change.to else []),
+                    *linked(change.reason),
                 ),
             )
-            for one in found.changes
+            for change in changes_source.changes
         ),
     )
     yield from _ended("Withdrawn clauses", "withdrawn", source, linked)
@@ -684,17 +684,17 @@ def _ended(
         (
             (
                 linked.clause(clause),
-                str(one.since),
-                (linked.clause(one.replaced_by) if one.replaced_by else "nothing"),
-                line(_removal(one), *linked(one.reason)),
+                str(row.since),
+                (linked.clause(row.replaced_by) if row.replaced_by else "nothing"),
+                line(_removal(row), *linked(row.reason)),
             )
-            for clause, one in rows.items()
+            for clause, row in rows.items()
         ),
     )
 
 
-def _removal(one: object) -> str:
-    removed = getattr(one, "removed_in", None)
+def _removal(item: object) -> str:
+    removed = getattr(item, "removed_in", None)
     return f"To be withdrawn in {removed}: " if removed else ""
 
 
@@ -706,18 +706,23 @@ def annexes(edition: Edition, source: EditionSource, linked: Linked) -> Iterator
 
 
 def _provenance(source: EditionSource, linked: Linked) -> Iterator[Block]:
-    found = source.provenance
+    provenance_source = source.provenance
     yield Heading(1, "Provenance (informative)", "provenance", "Annex A")
-    yield Paragraph(found.statement)
+    yield Paragraph(provenance_source.statement)
     yield table(
         "Reports",
         ("report", "title", "subject"),
-        ((o.id, o.title, o.subject) for o in found.reports),
+        (
+            (report.id, report.title, report.subject)
+            for report in provenance_source.reports
+        ),
     )
     yield Heading(2, "Where reports contradict each other", "contradictions", "-")
-    for one in found.contradictions:
-        words = "; ".join(f"{name}: {text}" for name, text in one.statements.items())
-        yield Terms(((one.topic, f"{words}. {one.resolution}"),))
+    for contradiction in provenance_source.contradictions:
+        words = "; ".join(
+            f"{name}: {text}" for name, text in contradiction.statements.items()
+        )
+        yield Terms(((contradiction.topic, f"{words}. {contradiction.resolution}"),))
     yield Heading(2, "Claims", "claims", "-")
     yield Paragraph(
         "Public claims in our own words, and the clauses that take them up."
@@ -725,7 +730,7 @@ def _provenance(source: EditionSource, linked: Linked) -> Iterator[Block]:
     yield table(
         "Claims",
         ("claim", "what is claimed", "clauses"),
-        (_claim(one, linked) for one in found.claims),
+        (_claim(claim, linked) for claim in provenance_source.claims),
     )
 
 
@@ -749,20 +754,22 @@ def _by_track(
 ) -> Iterator[Block]:
     yield Heading(1, "Clauses by track and level (informative)", "by-track", "Annex B")
     for track in source.head.tracks:
-        found = [one for one in edition.clauses.values() if track in one.tracks]
+        clauses = [
+            clause for clause in edition.clauses.values() if track in clause.tracks
+        ]
         yield Heading(2, track, anchor_of(f"track {track}"), "-")
         rows = [
-            (f"{level} {word}", joined(map(linked.clause, _ids(found, level, word))))
+            (f"{level} {word}", joined(map(linked.clause, _ids(clauses, level, word))))
             for level in _LEVELS
             for word in ("must", "should", "may")
         ]
         yield Terms(tuple(row for row in rows if row[1]))
 
 
-def _ids(found: list[Clause], level: str, word: str) -> Iterator[str]:
-    for one in found:
-        if one.certification_level == level and one.level == word:
-            yield one.id
+def _ids(clauses: list[Clause], level: str, word: str) -> Iterator[str]:
+    for clause in clauses:
+        if clause.certification_level == level and clause.level == word:
+            yield clause.id
 
 
 def _index(edition: Edition, linked: Linked) -> Iterator[Block]:
@@ -772,12 +779,12 @@ def _index(edition: Edition, linked: Linked) -> Iterator[Block]:
         ("clause", "title", "level", "status", "certification"),
         (
             (
-                linked.clause(one.id),
-                one.title,
-                one.level,
-                one.status,
-                one.certification_level,
+                linked.clause(clause.id),
+                clause.title,
+                clause.level,
+                clause.status,
+                clause.certification_level,
             )
-            for one in sorted(edition.clauses.values(), key=lambda one: one.id)
+            for clause in sorted(edition.clauses.values(), key=lambda item: item.id)
         ),
     )

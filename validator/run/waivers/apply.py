@@ -43,9 +43,11 @@ class PlanFacts(Record):
     files: frozenset[str]
     host: str = ""
 
-    def places(self, found: LocatedFinding) -> list[Location]:
+    def places(self, located_finding: LocatedFinding) -> list[Location]:
         """Return the places of a finding in these files: an option has none there."""
-        return [place for place in found.locations if place.file in self.files]
+        return [
+            place for place in located_finding.locations if place.file in self.files
+        ]
 
 
 class InLines(Record):
@@ -60,9 +62,9 @@ class InLines(Record):
         """Whether the whole file is meant."""
         return self.first < 0
 
-    def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
+    def covers(self, located_finding: LocatedFinding, plan: PlanFacts) -> bool:
         """Return whether one of the places of a finding lies here."""
-        places = plan.places(found)
+        places = plan.places(located_finding)
         if not places:
             return self.is_file and self.file in plan.files
         return any(map(self._holds, places))
@@ -94,14 +96,14 @@ class InFiles(Record):
         """Whether it names machines."""
         return self.hosts is not None
 
-    def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
+    def covers(self, located_finding: LocatedFinding, plan: PlanFacts) -> bool:
         """Whether one of the files of a finding, its machine and its part are meant."""
         if not self._has_host(plan.host):
             return False
-        subject = found.finding.subject.lower()
-        if self.subjects and not any(_fits(one, subject) for one in self.subjects):
+        subject = located_finding.finding.subject.lower()
+        if self.subjects and not any(_fits(text, subject) for text in self.subjects):
             return False
-        files = {place.file for place in plan.places(found)} or plan.files
+        files = {place.file for place in plan.places(located_finding)} or plan.files
         return not self.files or any(map(self.has_file, files))
 
     def concerns(self, plan: PlanFacts) -> bool:
@@ -113,14 +115,15 @@ class InFiles(Record):
     def has_file(self, path: str) -> bool:
         """Return whether a pattern means a file."""
         inside = path_within(path, self.folder)
-        return inside is not None and any(matches(one, inside) for one in self.files)
+        return inside is not None and any(matches(file, inside) for file in self.files)
 
     def _has_host(self, host: str) -> bool:
         if self.hosts is None:
             return True
         small = host.lower()
         return bool(small) and (
-            small in self.hosts or any(_fits(one, small) for one in self.host_patterns)
+            small in self.hosts
+            or any(_fits(host_pattern, small) for host_pattern in self.host_patterns)
         )
 
 
@@ -149,7 +152,7 @@ class Entry(Record):
     def has_effect(self) -> bool:
         """Whether it may silence anything: for a reason, and not any more."""
         is_over = self.days_left is not None and self.days_left < 0
-        has_date_fault = any("until=" in one for one in self.faults)
+        has_date_fault = any("until=" in fault for fault in self.faults)
         return bool(self.waiver.reason) and not is_over and not has_date_fault
 
 
@@ -188,20 +191,25 @@ class Waivers:
             policy = policy._replace(baseline=baseline.path)
         self.own_files = own_files(policy)
         self._reads_comments = policy.inline_ignores
-        self._mandatory = {one.name.lower() for one in policy.mandatory}
+        self._mandatory = {named.name.lower() for named in policy.mandatory}
         self._areas = {rule.name.lower(): rule.area for rule in rules}
         self._of_waivers = {
-            one.id for one in edition.clauses.values() if OF_WAIVERS in one.evidence
+            clause.id
+            for clause in edition.clauses.values()
+            if OF_WAIVERS in clause.evidence
         }
         self._known = KnownNames(
             {rule.name.lower(): rule.clause.lower() for rule in rules},
-            frozenset(one.lower() for one in edition.clauses),
+            frozenset(clause.lower() for clause in edition.clauses),
             frozenset(
                 name.lower()
                 for rule in rules
                 for name in (rule.area, rule.clause.partition("-")[0])
             ),
-            {name.lower(): one.text for name, one in edition.withdrawn.items()},
+            {
+                name.lower(): tombstone.text
+                for name, tombstone in edition.withdrawn.items()
+            },
         )
         self._by_name: dict[str, list[int]] = {}
         self._looked_into: set[tuple[str, int]] = set()
@@ -210,9 +218,9 @@ class Waivers:
                 load_waivers,
             )
 
-            for one in load_waivers(policy.waivers, self._known):
-                left = days_left(one.waiver.until, self.today)
-                self._add(one._replace(days_left=left))
+            for load_waiver in load_waivers(policy.waivers, self._known):
+                left = days_left(load_waiver.waiver.until, self.today)
+                self._add(load_waiver._replace(days_left=left))
         for ignore in policy.file_ignores:
             self._add(_of_setting(ignore))
         if baseline is None and policy.baseline is not None:
@@ -224,7 +232,7 @@ class Waivers:
 
     def applied(
         self,
-        found: tuple[LocatedFinding, ...],
+        located_findings: tuple[LocatedFinding, ...],
         files: Sequence[ReadFile],
         sources: Mapping[str, Source],
         evidence: Evidence,
@@ -236,31 +244,37 @@ class Waivers:
         plan = PlanFacts(frozenset(sources), _host_of(evidence) if is_live else "")
         self.plans.append(plan)
         waived = [
-            self._waived(one, plan) if one.finding.outcome == "fail" else one
-            for one in found
+            self._waived(located_finding, plan)
+            if located_finding.finding.outcome == "fail"
+            else located_finding
+            for located_finding in located_findings
         ]
         if self.baseline is not None:
             first = files[0].status.path
             waived = [*self._by_baseline(self.baseline, waived, sources, first)]
         return tuple(waived)
 
-    def _waived(self, found: LocatedFinding, plan: PlanFacts) -> LocatedFinding:
+    def _waived(
+        self, located_finding: LocatedFinding, plan: PlanFacts
+    ) -> LocatedFinding:
         hits = {
             index
-            for name in self.names_of(found.finding)
+            for name in self.names_of(located_finding.finding)
             for index in self._by_name.get(name, ())
-            if self.entries[index].scope.covers(found, plan)
+            if self.entries[index].scope.covers(located_finding, plan)
         }
-        if self.is_locked(found.finding):
+        if self.is_locked(located_finding.finding):
             for index in hits:
-                self.locked.setdefault(index, {})[found.finding.clause] = None
-            return found
+                self.locked.setdefault(index, {})[located_finding.finding.clause] = None
+            return located_finding
         effective = [index for index in hits if self.entries[index].has_effect]
         self.used.update(effective)
         if not effective:
-            return found
+            return located_finding
         waivers = (self.entries[index].waiver for index in sorted(effective))
-        return _with(found, min(waivers, key=lambda one: _RANK[one.kind]))
+        return _with(
+            located_finding, min(waivers, key=lambda waiver: _RANK[waiver.kind])
+        )
 
     def _by_baseline(
         self,
@@ -272,22 +286,22 @@ class Waivers:
         """Yield the findings of a plan, those that the baseline lists with it."""
         in_plan: Counter[Known] = Counter()
         waiver = Waiver("baseline", Place(baseline.path, ""), "in the baseline")
-        for one in findings:
-            if one.finding.outcome != "fail":
-                yield one
+        for finding in findings:
+            if finding.finding.outcome != "fail":
+                yield finding
                 continue
-            known = baseline.of(one, sources, first)
-            if self.is_locked(one.finding):
-                baseline.locked[known] = one
+            known = baseline.of(finding, sources, first)
+            if self.is_locked(finding.finding):
+                baseline.locked[known] = finding
             else:
-                is_waived = one.finding.waiver is not None
+                is_waived = finding.finding.waiver is not None
                 is_known = baseline.takes(known, in_plan, is_waived=is_waived)
                 if is_known and not is_waived:
-                    yield _with(one, waiver)
+                    yield _with(finding, waiver)
                     continue
                 if not is_known and not is_waived:
-                    baseline.new.setdefault(known, []).append(one)
-            yield one
+                    baseline.new.setdefault(known, []).append(finding)
+            yield finding
 
     def names_of(self, finding: Finding) -> tuple[str, ...]:
         """Return what a waiver or a lock may call a finding: rule, clause, areas."""
@@ -304,7 +318,7 @@ class Waivers:
 
     def locked_names(self, entry: Entry) -> tuple[str, ...]:
         """Return what an entry names that nothing may silence."""
-        return tuple(one for one in entry.names if self._is_locked_name(one))
+        return tuple(name for name in entry.names if self._is_locked_name(name))
 
     def _is_locked_name(self, name: str) -> bool:
         clause = self._known.rules.get(name, name).upper()
@@ -341,27 +355,34 @@ class Waivers:
         return is_new
 
     def _take(self, name: str, comments: Iterable[Comment]) -> None:
-        for number, one in enumerate(comments):
+        for number, comment in enumerate(comments):
             if number >= MOST_COMMENTS:
                 fault = f"a file may have {MOST_COMMENTS:,} comments that waive"
                 fault += "; this one and those below have no effect"
-                self._add(self._of_comment(name, one, WrittenWaiver(faults=(fault,))))
+                self._add(
+                    self._of_comment(name, comment, WrittenWaiver(faults=(fault,)))
+                )
                 return
-            written = read_comment(one.says, self._known)
-            if written is not None and one.is_foreign:
+            written = read_comment(comment.says, self._known)
+            if written is not None and comment.is_foreign:
                 written = WrittenWaiver(faults=(_NO_COMMENTS,))
             if written is not None:
-                self._add(self._of_comment(name, one, written))
+                self._add(self._of_comment(name, comment, written))
 
-    def _of_comment(self, name: str, one: Comment, written: WrittenWaiver) -> Entry:
-        span = Span(one.line, one.column, one.length)
+    def _of_comment(self, name: str, comment: Comment, written: WrittenWaiver) -> Entry:
+        span = Span(comment.line, comment.column, comment.length)
         word = "ignore-file" if written.is_of_file else "ignore"
         place = Place(name, f"# speccheck: {word}", span=span)
         self.locations[place] = Location(
-            name, place.key, one.line, one.column, one.length, one.text_of_line
+            name,
+            place.key,
+            comment.line,
+            comment.column,
+            comment.length,
+            comment.text_of_line,
         )
         faults = written.faults
-        meant = _ALL_LINES if written.is_of_file else (one.first, one.last)
+        meant = _ALL_LINES if written.is_of_file else (comment.first, comment.last)
         if meant == _NO_LINES and not faults:
             faults = ("nothing follows it: write it beside a setting or above one",)
         waiver = Waiver(
@@ -390,8 +411,10 @@ def _host_of(evidence: Evidence) -> str:
     return (host.name.value or "") if host is not None else ""
 
 
-def _with(found: LocatedFinding, waiver: Waiver) -> LocatedFinding:
-    return found._replace(finding=found.finding._replace(waiver=waiver))
+def _with(located_finding: LocatedFinding, waiver: Waiver) -> LocatedFinding:
+    return located_finding._replace(
+        finding=located_finding.finding._replace(waiver=waiver)
+    )
 
 
 _RANK = {"comment": 0, "waiver": 1, "setting": 2, "baseline": 3}

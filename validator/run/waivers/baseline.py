@@ -60,22 +60,22 @@ class Baseline:
         self.new: dict[Known, list[LocatedFinding]] = {}
         self.locked: dict[Known, LocatedFinding] = {}
 
-    def takes(self, one: Known, in_plan: Counter[Known], *, is_waived: bool) -> bool:
+    def takes(self, known: Known, in_plan: Counter[Known], *, is_waived: bool) -> bool:
         """Note a finding of a plan; whether the file lists it, so often.
 
         in_plan: how often the plan has it so far. is_waived: by something else.
         """
-        in_plan[one] += 1
-        self.met[one] = max(self.met[one], in_plan[one])
+        in_plan[known] += 1
+        self.met[known] = max(self.met[known], in_plan[known])
         if not is_waived:
-            self.open[one] = max(self.open[one], in_plan[one])
-        return in_plan[one] <= self.known[one]
+            self.open[known] = max(self.open[known], in_plan[known])
+        return in_plan[known] <= self.known[known]
 
     def gone(self) -> Iterator[tuple[Known, int]]:
         """Yield what the file lists and the run has not met, with how often."""
-        for one, number in self.known.items():
-            if number > self.met[one] and one not in self.locked:
-                yield one, number - self.met[one]
+        for known, number in self.known.items():
+            if number > self.met[known] and known not in self.locked:
+                yield known, number - self.met[known]
 
     def has_file(self, place: At) -> bool:
         """Whether the file of a place is still there; an option of a run has none."""
@@ -88,12 +88,12 @@ class Baseline:
         return seen_from(place.file, self.folder)
 
     def of(
-        self, found: LocatedFinding, sources: Mapping[str, Source], first: str
+        self, located_finding: LocatedFinding, sources: Mapping[str, Source], first: str
     ) -> Known:
         """What a finding is known by; `first` is the file of one without a place."""
-        finding = found.finding
+        finding = located_finding.finding
         is_secret = finding.clause.startswith(_SECURITY)
-        pairs = zip(finding.places, found.locations, strict=True)
+        pairs = zip(finding.places, located_finding.locations, strict=True)
         places = [
             At(
                 self._file(place, sources),
@@ -150,28 +150,28 @@ def _entry(row: object) -> tuple[Known, int] | None:
         return None
     texts = [row.get(name, "") for name in ("rule", "clause", "subject")]
     places, count = row.get("places"), row.get("count", 1)
-    if not all(isinstance(one, str) for one in texts) or not isinstance(places, list):
+    if not all(isinstance(text, str) for text in texts) or not isinstance(places, list):
         return None
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         return None
-    found: list[At] = []
+    ats: list[At] = []
     for place in places:
         if not isinstance(place, dict):
             return None
         values = [place.get(name, "") for name in At._fields]
-        if not all(isinstance(one, str) for one in values):
+        if not all(isinstance(value, str) for value in values):
             return None
-        found.append(At(*values))
+        ats.append(At(*values))
     rule, clause, subject = texts
-    return Known(str(rule), str(clause), str(subject), tuple(found)), count
+    return Known(str(rule), str(clause), str(subject), tuple(ats)), count
 
 
 def baseline_text(known: Mapping[Known, int]) -> Iterator[str]:
     """Yield the file, a finding a line, in an order that stays."""
     yield f'{{\n  "schema": "{SCHEMA}",\n  "findings": ['
     before = "\n    "
-    for one in sorted(known, key=_order):
-        yield before + json.dumps(_row(one, known[one]), ensure_ascii=False)
+    for item in sorted(known, key=_order):
+        yield before + json.dumps(_row(item, known[item]), ensure_ascii=False)
         before = ",\n    "
     yield "]\n}\n" if before == "\n    " else "\n  ]\n}\n"
 
@@ -181,17 +181,17 @@ def seen_from(path: str, folder: str) -> str:
     return path_within(path, folder) or path.replace(os.sep, "/")
 
 
-def _order(one: Known) -> tuple[object, ...]:
-    return (one.places, one.clause, one.rule, one.subject)
+def _order(known: Known) -> tuple[object, ...]:
+    return (known.places, known.clause, known.rule, known.subject)
 
 
-def _row(one: Known, count: int) -> dict[str, object]:
-    row: dict[str, object] = {"rule": one.rule, "clause": one.clause}
-    if one.subject:
-        row["subject"] = one.subject
+def _row(known: Known, count: int) -> dict[str, object]:
+    row: dict[str, object] = {"rule": known.rule, "clause": known.clause}
+    if known.subject:
+        row["subject"] = known.subject
     row["places"] = [
         {name: text for name, text in place._asdict().items() if text}
-        for place in one.places
+        for place in known.places
     ]
     return row if count == 1 else {**row, "count": count}
 

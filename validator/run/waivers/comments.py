@@ -35,13 +35,13 @@ class Scan(Record):
 
 def marked(text: str, comments: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the comments that hold the mark, one more than are read at most."""
-    found: list[tuple[int, int]] = []
+    number_lists: list[tuple[int, int]] = []
     for start, end in comments:
         if MARK.search(text, start, end):
-            found.append((start, end))
-            if len(found) > MOST_COMMENTS:
+            number_lists.append((start, end))
+            if len(number_lists) > MOST_COMMENTS:
                 break
-    return found
+    return number_lists
 
 
 _FOREIGN_MARK = lazy_pattern(r"(?://|/\*|#)[ \t*]*speccheck:[ \t]*[A-Za-z]")
@@ -88,22 +88,24 @@ def comments_of_script(script: Source, text: str) -> Iterator[Comment]:
     from speccheck.validator.run.waivers.shell_comments import scan_shell  # noqa: PLC0415
 
     own = script.own_text
-    found = list(_meant(own, LineTable(own), scan_shell(own)))
-    if not found:
+    comments = list(_meant(own, LineTable(own), scan_shell(own)))
+    if not comments:
         return
     numbers = tuple(
-        n for one in found for n in (one.line, one.first or 1, one.last or 1)
+        n
+        for comment in comments
+        for n in (comment.line, comment.first or 1, comment.last or 1)
     )
     moved = script.lines_in_file(numbers)
     lines = LineTable(text)
-    for index, one in enumerate(found):
+    for index, comment in enumerate(comments):
         line, first, last = moved[3 * index : 3 * index + 3]
         written = lines.line(line).rstrip("\r\n")
         mark = MARK.search(written)
         column = mark.start() + 1 if mark else 1
-        length = min(one.length, len(written) - column + 1)
-        meant = (first, last) if one.first else (0, 0)
-        yield Comment(line, column, length, one.says, *meant, written)
+        length = min(comment.length, len(written) - column + 1)
+        meant = (first, last) if comment.first else (0, 0)
+        yield Comment(line, column, length, comment.says, *meant, written)
 
 
 def _scan(source: Source) -> Scan:
@@ -122,15 +124,15 @@ def _scan(source: Source) -> Scan:
 
 def _json_comments(text: str) -> Iterator[tuple[int, int]]:
     tokens = _JSON_TOKEN.finditer(text)
-    return (found.span(1) for found in tokens if found[1] is not None)
+    return (token.span(1) for token in tokens if token[1] is not None)
 
 
 def _foreign(text: str, lines: LineTable) -> Iterator[Comment]:
     for start, end in _json_comments(text):
-        found = _FOREIGN_MARK.match(text, start, end)
-        if found is not None:
+        match = _FOREIGN_MARK.match(text, start, end)
+        if match is not None:
             line, column = lines.place(start)
-            says = text[found.end() - 1 : end]
+            says = text[match.end() - 1 : end]
             written = lines.line(line).rstrip("\r\n")
             length = min(end - start, len(written) - column + 1)
             yield Comment(line, column, length, says, 0, 0, written, is_foreign=True)
@@ -141,14 +143,14 @@ def _meant(text: str, lines: LineTable, scan: Scan) -> Iterator[Comment]:
         line, column = lines.place(start)
         written = lines.line(line).rstrip("\r\n")
         is_alone = not written[: column - 1].strip()
-        found = _mark(text, start, end, is_alone=is_alone)
-        if found is None:
+        match = _mark(text, start, end, is_alone=is_alone)
+        if match is None:
             continue
-        is_trailing = not is_alone or found.start() > start
+        is_trailing = not is_alone or match.start() > start
         meant = scan.stretch(line) if is_trailing else scan.block(line) or (0, 0)
-        says = text[found.end() : end].strip()
-        at = found.start() - start + column
-        yield Comment(line, at, end - found.start(), says, *meant, written)
+        says = text[match.end() : end].strip()
+        at = match.start() - start + column
+        yield Comment(line, at, end - match.start(), says, *meant, written)
 
 
 def _mark(text: str, start: int, end: int, *, is_alone: bool) -> re.Match[str] | None:
@@ -157,10 +159,10 @@ def _mark(text: str, start: int, end: int, *, is_alone: bool) -> re.Match[str] |
     After other words it counts only beside a setting: a line that was commented out
     takes its waiver along. A directive of Slurm is a setting.
     """
-    found = MARK.match(text, start, end)
-    if found is None and (not is_alone or text.startswith("#SBATCH", start)):
-        found = MARK.search(text, start, end)
-    return found
+    match = MARK.match(text, start, end)
+    if match is None and (not is_alone or text.startswith("#SBATCH", start)):
+        match = MARK.search(text, start, end)
+    return match
 
 
 # No possessive quantifier of a group: until Python 3.11.4 it loses what an alternative
@@ -224,4 +226,4 @@ def _extents(root: SourceNode, text: str) -> Iterator[tuple[int, int]]:
 
 def _comments(text: str) -> Iterator[tuple[int, int]]:
     tokens = _TOKEN.finditer(text)
-    return (found.span(1) for found in tokens if found[1] is not None)
+    return (token.span(1) for token in tokens if token[1] is not None)

@@ -116,29 +116,29 @@ class _File:
                 if set(pattern) <= set("*?/. "):
                     message = f"{field}: {pattern} covers everything: be more exact"
                     raise self._fault((*at, field), message)
-        wild = tuple(one.lower() for one in nodes if _WILD.search(one))
+        wild = tuple(node.lower() for node in nodes if _WILD.search(node))
         hosts: set[str] = set()
-        for one in nodes:
-            if not _WILD.search(one):
-                hosts.update(self._hosts(one, at))
+        for node in nodes:
+            if not _WILD.search(node):
+                hosts.update(self._hosts(node, at))
         return InFiles(
             self._folder,
             tuple(files),
             frozenset(hosts) if nodes else None,
             wild,
-            tuple(one.lower() for one in subjects),
+            tuple(subject.lower() for subject in subjects),
         )
 
     def _hosts(self, text: str, at: KeyPath) -> list[str]:
         try:
-            found = unfold(text)
+            texts = unfold(text)
         except HostNamesError as error:
             raise self._fault((*at, "nodes"), str(error)) from error
-        self._hosts_left -= len(found)
+        self._hosts_left -= len(texts)
         if self._hosts_left < 0:
             message = f"more than {MOST_HOSTS:,} nodes in one file: write node*"
             raise self._fault((*at, "nodes"), message)
-        return [name.lower() for name in found]
+        return [name.lower() for name in texts]
 
     def _until(self, row: Mapping[object, object], at: KeyPath) -> str:
         until, permanent = row.get("until"), row.get("permanent", False)
@@ -165,20 +165,20 @@ class _File:
 
     def _list(self, row: Mapping[object, object], at: KeyPath, field: str) -> list[str]:
         value = row.get(field)
-        found = value if isinstance(value, list) else [value]
+        result = value if isinstance(value, list) else [value]
         if value is None:
             return []
-        if len(found) > _MOST_PATTERNS:
-            message = f"{field} has {len(found)} items: at most {_MOST_PATTERNS}"
+        if len(result) > _MOST_PATTERNS:
+            message = f"{field} has {len(result)} items: at most {_MOST_PATTERNS}"
             raise self._fault((*at, field), message)
         texts: list[str] = []
-        for one in found:
-            if not isinstance(one, str) or not one.strip():
+        for text in result:
+            if not isinstance(text, str) or not text.strip():
                 raise self._fault((*at, field), f"{field} must be a text or a list")
-            if len(one) > _LONGEST_PATTERN:
+            if len(text) > _LONGEST_PATTERN:
                 message = f"{field}: a text has at most {_LONGEST_PATTERN} characters"
                 raise self._fault((*at, field), message)
-            texts.append(one.strip())
+            texts.append(text.strip())
         return texts
 
     def _demand_known(
@@ -200,4 +200,6 @@ class _File:
         place = f"{self._path}:{span.line}" if span else self._path
         called = dotted(at)
         text = f"{place}: {called}: {message}" if called else f"{place}: {message}"
-        return WaiverFault("".join(one if one.isprintable() else "?" for one in text))
+        return WaiverFault(
+            "".join(item if item.isprintable() else "?" for item in text)
+        )

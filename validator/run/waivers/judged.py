@@ -62,9 +62,9 @@ class Seen:
         known = (*paths, *waivers.own_files, *own)
         self._files = {os.path.abspath(path) for path in known}
         self._folders = [
-            os.path.abspath(one)
-            for one in judges.request.arguments
-            if os.path.isdir(one)
+            os.path.abspath(argument)
+            for argument in judges.request.arguments
+            if os.path.isdir(argument)
         ]
         self._judging = {
             name for rule in judges.selected for name in names_of_rule(rule)
@@ -90,21 +90,21 @@ class Seen:
     def searched(self, folder: str) -> bool:
         """Return whether all below a folder was looked through."""
         return any(
-            folder == one or folder.startswith(one.rstrip(os.sep) + os.sep)
-            for one in self._folders
+            folder == text or folder.startswith(text.rstrip(os.sep) + os.sep)
+            for text in self._folders
         )
 
     def outcomes(self, name: str, where: Sequence[int]) -> set[str] | None:
         """What was said of a rule or clause in these plans; None where not for sure."""
         if name not in self._judging:
             return None
-        found: set[str] = {
-            one.finding.outcome
+        texts: set[str] = {
+            finding.finding.outcome
             for index in where
-            for one in self.plans[index][1].findings
-            if name in self._waivers.names_of(one.finding)
+            for finding in self.plans[index][1].findings
+            if name in self._waivers.names_of(finding.finding)
         }
-        return found if _OPEN.isdisjoint(found) else None
+        return texts if _OPEN.isdisjoint(texts) else None
 
     def has_judged(self, names: Iterable[str], where: Sequence[int]) -> bool:
         """Return whether each that is named was decided in these plans."""
@@ -133,8 +133,8 @@ def with_waivers_judged(
             if entry.scope.concerns(facts)
         ]
         if where:
-            one = _applied(waivers, seen, index, where)
-            applied.setdefault(seen.numbers[where[0]], []).append(one)
+            applied_waiver = _applied(waivers, seen, index, where)
+            applied.setdefault(seen.numbers[where[0]], []).append(applied_waiver)
     baselines: dict[int, AppliedBaseline] = {}
     if waivers.baseline is not None and plans:
         at, baseline = _applied_baseline(waivers.baseline, waivers, seen)
@@ -146,9 +146,9 @@ def with_waivers_judged(
             (baselines[number],) if number in baselines else (),
             waivers.today,
         )
-        found = tuple(_judged(evidence, waived))
+        located_findings = tuple(_judged(evidence, waived))
         plan = result[number]
-        result[number] = plan._replace(findings=(*plan.findings, *found))
+        result[number] = plan._replace(findings=(*plan.findings, *located_findings))
     return result
 
 
@@ -221,7 +221,9 @@ def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
     if scope.is_of_nodes:
         hosts = scope.hosts or ()
         return not scope.host_patterns and all(map(seen.with_host, hosts))
-    return bool(scope.files) and all(_is_searched(seen, scope, o) for o in scope.files)
+    return bool(scope.files) and all(
+        _is_searched(seen, scope, file) for file in scope.files
+    )
 
 
 def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
@@ -249,10 +251,10 @@ def _beside(waivers: Waivers, seen: Seen, entry: Entry, where: Sequence[int]) ->
     lines = [
         place.line
         for number in where
-        for one in seen.plans[number][1].findings
-        if one.finding.outcome == "fail" and not one.finding.waiver
-        if not set(entry.names).isdisjoint(waivers.names_of(one.finding))
-        for place in one.locations
+        for finding in seen.plans[number][1].findings
+        if finding.finding.outcome == "fail" and not finding.finding.waiver
+        if not set(entry.names).isdisjoint(waivers.names_of(finding.finding))
+        for place in finding.locations
         if place.file == scope.file and place.line
     ]
     nearest = min(lines, key=lambda line: (abs(line - stands), line), default=0)
@@ -263,7 +265,7 @@ def _applied_baseline(
     baseline: "Baseline", waivers: Waivers, seen: Seen
 ) -> tuple[int, AppliedBaseline]:
     """Return the baseline, and the plan that it concerns first."""
-    fixed = [(one, count, at) for one, count, at in fixed_entries(waivers, seen)]
+    fixed = [(known, count, at) for known, count, at in fixed_entries(waivers, seen)]
     first = min((at for *_, at in fixed), default=0)
     used = sum((baseline.known & baseline.met).values())
     return first, AppliedBaseline(
@@ -271,15 +273,19 @@ def _applied_baseline(
         sum(baseline.known.values()),
         used,
         sum(count for _, count, _ in fixed),
-        tuple(_example(one) for one, *_ in fixed[:_EXAMPLES]),
-        tuple(sorted({one.clause for one in baseline.locked if one in baseline.known})),
+        tuple(_example(known) for known, *_ in fixed[:_EXAMPLES]),
+        tuple(
+            sorted(
+                {known.clause for known in baseline.locked if known in baseline.known}
+            )
+        ),
     )
 
 
-def _example(one: "Known") -> str:
-    place = one.places[0]
+def _example(known: "Known") -> str:
+    place = known.places[0]
     where = f"{place.file} {place.key}".strip()
-    return f"{one.rule or one.clause} at {where}"
+    return f"{known.rule or known.clause} at {where}"
 
 
 def fixed_entries(waivers: Waivers, seen: Seen) -> Iterator[tuple["Known", int, int]]:
@@ -294,10 +300,10 @@ def fixed_entries(waivers: Waivers, seen: Seen) -> Iterator[tuple["Known", int, 
     for number, (facts, _) in enumerate(seen.plans):
         for file in facts.files:
             by_file.setdefault(os.path.abspath(file), []).append(number)
-    for one, count in baseline.gone():
+    for known, count in baseline.gone():
         paths = [
             os.path.normpath(os.path.join(baseline.folder, place.file))
-            for place in one.places
+            for place in known.places
             if place.file
         ]
         if not paths:
@@ -306,5 +312,5 @@ def fixed_entries(waivers: Waivers, seen: Seen) -> Iterator[tuple["Known", int, 
         if not where or not all(map(seen.has_whole, paths)):
             continue
         # A value that is gone leaves a rule nothing to say.
-        if seen.outcomes(one.rule.lower() or one.clause.lower(), where):
-            yield one, count, where[0]
+        if seen.outcomes(known.rule.lower() or known.clause.lower(), where):
+            yield known, count, where[0]

@@ -56,17 +56,17 @@ class _Listening(Parser):
         start = self.position
         super().skip(pattern)
         if self.text.find("#", start, self.position) >= 0:
-            for found in _COMMENT.finditer(self.text, start, self.position):
-                self._flow.heard_comments.add(self.place(*found.span()))
+            for match in _COMMENT.finditer(self.text, start, self.position):
+                self._flow.heard_comments.add(self.place(*match.span()))
 
     def simple(self) -> Simple | None:
         """Read a simple command, and note where it ends."""
         start = self.position
-        found = super().simple()
-        if found is not None:
+        simple = super().simple()
+        if simple is not None:
             stop = start + len(self.text[start : self.position].rstrip())
             self._flow.heard_commands.append(self.place(start, stop))
-        return found
+        return simple
 
 
 class _CommandLines:

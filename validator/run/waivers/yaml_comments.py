@@ -89,7 +89,7 @@ class _Graph:
 
     def comments(self) -> list[Extent]:
         """Return the comments that hold the mark: each goes to the end of its line."""
-        found: list[Extent] = []
+        number_lists: list[Extent] = []
         done = -1  # the end of the last line that was looked at
         for match in MARK.finditer(self._text):
             if match.start() < done:
@@ -98,10 +98,10 @@ class _Graph:
             done = len(self._text) if end < 0 else end
             start = self._comment_start(match.start(), done)
             if start is not None and MARK.search(self._text, start, done):
-                found.append((start, done))
-                if len(found) > MOST_COMMENTS:
+                number_lists.append((start, done))
+                if len(number_lists) > MOST_COMMENTS:
                     break
-        return found
+        return number_lists
 
     def _comment_start(self, position: int, end: int) -> int | None:
         """Return where the comment of a line begins; None for a line without one."""

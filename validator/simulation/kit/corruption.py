@@ -46,17 +46,17 @@ class Spoil(Record):
 
 
 def _object(files: Files, path: str) -> dict[str, Any]:
-    found = files[path]
-    if not isinstance(found, dict):
+    file = files[path]
+    if not isinstance(file, dict):
         raise TypeError(path)
-    return found
+    return file
 
 
 def _rows(files: Files, path: str) -> list[dict[str, Any]]:
-    found = files[path]
-    if not isinstance(found, list):
+    file = files[path]
+    if not isinstance(file, list):
         raise TypeError(path)
-    return found
+    return file
 
 
 def _snapshots(files: Files) -> list[str]:

@@ -63,16 +63,16 @@ def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
             "nobody published readings of such GPUs or adapters"
         )
         raise NotKnownError(message)
-    found = {"all-reduce": [_run(job, dice, hosts, "all_reduce", ring, _SIZES)]}
-    found["all-reduce-again"] = [
+    result = {"all-reduce": [_run(job, dice, hosts, "all_reduce", ring, _SIZES)]}
+    result["all-reduce-again"] = [
         _run(job, dice, hosts, "all_reduce", ring, _LARGE_SIZES) for _ in range(_RUNS)
     ]
     for name in _OTHERS:
         peak = _peak(job, name)
         if peak is not None:
             run = _run(job, dice, hosts, name, peak, _OTHER_SIZES)
-            found[name.replace("_", "-")] = [run]
-    return found
+            result[name.replace("_", "-")] = [run]
+    return result
 
 
 def _peak(job: Job, collective: Collective) -> float | None:
@@ -80,12 +80,14 @@ def _peak(job: Job, collective: Collective) -> float | None:
     context = Context(nodes=job.nodes, instance=job.instance)
     try:
         run, about = unmeasured_run(collective, context, job.shape.gpus, (_LARGE,))
-        found = prospect(run, about, _LARGE, None)
+        result = prospect(run, about, _LARGE, None)
     except MissingEvidence:
         return None
-    if found.reason or not found.possible:
+    if result.reason or not result.possible:
         return None
-    floors = [(one.warn_below, one.ceiling) for one in found.possible]
+    floors = [
+        (expectation.warn_below, expectation.ceiling) for expectation in result.possible
+    ]
     warn = max((least for least, _ in floors if least is not None), default=None)
     # Of several ways that NCCL may go, what holds on all; in a rack NVLink is the way.
     tops = [most for _, most in floors if most is not None]
@@ -142,7 +144,7 @@ def _run(
         "bus_bytes_per_second": [round(rate, -3) for rate in rates],
         "wrong_values": [0] * len(sizes),
         "spread": [round(dice.between(0.004, 0.02), 4) for _ in sizes],
-        "p99_seconds": [round(one * _TAIL, 9) for one in seconds],
+        "p99_seconds": [round(second * _TAIL, 9) for second in seconds],
     }
 
 
@@ -173,22 +175,22 @@ def writes(job: Job, dice: Dice) -> list[dict[str, Any]]:
         "size_bytes": [_TRANSFER_BYTES],
         "iterations": [5000],
     }
-    found = []
+    result = []
     for name in names:
         rate = round(line * _LINE * dice.bell(1, 0.001), -3)
         rates = {
             "peak_bytes_per_second": [round(rate * 1.002, -3)],
             "average_bytes_per_second": [rate],
         }
-        found.append({**shared, "device": name, **rates})
-    return found
+        result.append({**shared, "device": name, **rates})
+    return result
 
 
 def _adapters(job: Job) -> list[str]:
     instance = job.shape.instance
-    told = instance.get("network_names")
-    if isinstance(told, list) and not any("*" in str(one) for one in told):
-        return [str(one) for one in told]
+    result = instance.get("network_names")
+    if isinstance(result, list) and not any("*" in str(item) for item in result):
+        return [str(item) for item in result]
     prefix = "rdmap" if instance["network_kind"] == "efa" else "mlx5_"
     return [f"{prefix}{number}" for number in range(instance["network_adapters"])]
 

@@ -179,7 +179,7 @@ class LineTable:
     def __init__(self, text: str) -> None:
         """Find the lines of a text; they end with LF, CR LF or CR."""
         self._text = text
-        self._starts = [0, *(found.end() for found in _LINE_BREAK.finditer(text))]
+        self._starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, from 1, of an offset."""
@@ -362,22 +362,22 @@ def too_deep(name: str, at: tuple[int, int] | None = None) -> ReadError:
 def too_deep_in_brackets(name: str, text: str) -> ReadError:
     """Return the same error for JSON and TOML, whose brackets show the place."""
     depth = 0
-    for found in _STRING_OR_BRACKET.finditer(text):
-        depth += bool(found[1]) - bool(found[2])
+    for match in _STRING_OR_BRACKET.finditer(text):
+        depth += bool(match[1]) - bool(match[2])
         if depth > MAXIMUM_DEPTH:
-            return too_deep(name, LineTable(text).place(found.start()))
+            return too_deep(name, LineTable(text).place(match.start()))
     return too_deep(name)
 
 
 def long_integer(name: str, text: str) -> ReadError:
     """Return the error for an integer in a text that Python refuses to convert."""
-    found = _LONG_INTEGER.search(text)
+    match = _LONG_INTEGER.search(text)
     return ReadError(
         name,
         "syntax",
         f"an integer of more than {sys.get_int_max_str_digits():,} digits",
         "correct the number",
-        LineTable(text).place(found.start()) if found else None,
+        LineTable(text).place(match.start()) if match else None,
     )
 
 
@@ -431,20 +431,20 @@ def template_marker(text: str, lines: LineTable, line: int) -> int | None:
         return None
     for number in range(line, 0, -1):
         row = lines.line(number)
-        plain = _QUOTED_OR_COMMENT.sub(lambda found: " " * len(found[0]), row)
+        plain = _QUOTED_OR_COMMENT.sub(lambda item: " " * len(item[0]), row)
         pattern = _MARKER if number >= line - 1 else _MARKER_AT_START
-        found = pattern.search(plain)
-        if found is not None:
-            return lines.offset(number) + found.end() - 2
+        match = pattern.search(plain)
+        if match is not None:
+            return lines.offset(number) + match.end() - 2
     return None
 
 
 def placeholder(text: str, offset: int, *, bare_words: bool) -> str | None:
     """The placeholder that begins at an offset, also a bare word such as ZERO_STAGE."""
-    found = _PLACEHOLDER.match(text, offset)
-    if found is None and bare_words:
-        found = _BARE_WORD.match(text, offset)
-    return found[0] if found else None
+    match = _PLACEHOLDER.match(text, offset)
+    if match is None and bare_words:
+        match = _BARE_WORD.match(text, offset)
+    return match[0] if match else None
 
 
 def template_error(
@@ -452,8 +452,8 @@ def template_error(
 ) -> ReadError:
     """Return the error for a template, shown by what it leaves open at an offset."""
     if word is None:
-        found = _ENGINE_PLACEHOLDER.match(text, offset)
-        word = found[0] if found else text[offset : offset + 2]
+        match = _ENGINE_PLACEHOLDER.match(text, offset)
+        word = match[0] if match else text[offset : offset + 2]
     return ReadError(
         name,
         "template",

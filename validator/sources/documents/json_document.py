@@ -108,8 +108,8 @@ def _without_comments(text: str) -> str:
     Comments begin with `//` or `#`, or stand between `/*` and `*/`.
     """
 
-    def blank(found: Match[str]) -> str:
-        token = found[0]
+    def blank(match: Match[str]) -> str:
+        token = match[0]
         return token if token[0] == '"' else _NOT_LINE_END.sub(" ", token)
 
     return _TRAILING_COMMA.sub(blank, _COMMENT.sub(blank, text))
@@ -122,8 +122,8 @@ def _syntax_error(name: str, text: str, error: json.JSONDecodeError) -> ReadErro
     if marker is not None:
         return template_error(name, text, marker)
     is_value = error.msg == "Expecting value"
-    found = _WORD.match(text, error.pos)
-    word = found[0] if found else ""
+    match = _WORD.match(text, error.pos)
+    word = match[0] if match else ""
     literal = _LITERALS.get(word.lower())
     if is_value and literal is not None:
         remedy = f"write {literal}"
@@ -180,16 +180,16 @@ class _Scanner:
 
     def scan(self) -> None:
         """Read the text once, token by token."""
-        for found in _TOKEN.finditer(self._text):
-            string, opening, closing, _ = found.groups()
+        for match in _TOKEN.finditer(self._text):
+            string, opening, closing, _ = match.groups()
             frame = self._open[-1] if self._open else None
             if closing:
-                self._close(found.end())
+                self._close(match.end())
             elif string and frame and frame.is_mapping and frame.key is None:
-                frame.key = found.span()
+                frame.key = match.span()
                 frame.step = json.loads(string) if "\\" in string else string[1:-1]
             else:
-                node = TreeNode(None, found.span(), quotes=1 if string else 0)
+                node = TreeNode(None, match.span(), quotes=1 if string else 0)
                 self._attach(node)
                 if opening:
                     self._open.append(_Frame(node, is_mapping=opening == "{"))

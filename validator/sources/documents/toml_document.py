@@ -84,17 +84,17 @@ def _demand_short_keys(name: str, text: str) -> None:
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.count(".") > MAXIMUM_DEPTH:
-            found = _LONG_DOTTED_KEY.search(_STRING_OR_COMMENT.sub('""', line))
-            if found is not None:
-                raise too_deep(name, (number, found.start() + 1))
+            match = _LONG_DOTTED_KEY.search(_STRING_OR_COMMENT.sub('""', line))
+            if match is not None:
+                raise too_deep(name, (number, match.start() + 1))
 
 
 def _syntax_error(name: str, text: str, message: str) -> ReadError:
     lines = LineTable(text)
-    found = _PLACE.search(message)
+    match = _PLACE.search(message)
     place = lines.place(len(text))
-    if found is not None and found[1]:
-        place = int(found[1]), int(found[2])
+    if match is not None and match[1]:
+        place = int(match[1]), int(match[2])
     offset = lines.offset(place[0]) + place[1] - 1
     marker = template_marker(text, lines, place[0])
     if marker is not None:
@@ -171,12 +171,12 @@ class _Scanner:
         """Read the parts of a dotted key."""
         parts: list[tuple[str, Extent]] = []
         while True:
-            found = _KEY_PART.match(self._text, self._position)
-            if found is None:
+            match = _KEY_PART.match(self._text, self._position)
+            if match is None:
                 return parts
-            self._position = found.end()
-            parts.append((_unquoted(found[1]), found.span(1)))
-            if not found[2]:
+            self._position = match.end()
+            parts.append((_unquoted(match[1]), match.span(1)))
+            if not match[2]:
                 return parts
 
     def _value(self) -> TreeNode:
@@ -201,17 +201,17 @@ class _Scanner:
         return node
 
     def _scalar(self) -> TreeNode:
-        found = _SCALAR.match(self._text, self._position)
-        if found is None:
+        match = _SCALAR.match(self._text, self._position)
+        if match is None:
             return TreeNode(None, (self._position, self._position))
-        self._position = found.end()
-        quotes = 3 if found[1] else 1 if found[2] else 0
-        return TreeNode(None, found.span(), quotes=quotes)
+        self._position = match.end()
+        quotes = 3 if match[1] else 1 if match[2] else 0
+        return TreeNode(None, match.span(), quotes=quotes)
 
     def _skip_blank(self) -> None:
-        found = _BLANK.match(self._text, self._position)
-        if found is not None:
-            self._position = found.end()
+        match = _BLANK.match(self._text, self._position)
+        if match is not None:
+            self._position = match.end()
 
 
 def _enter(table: TreeNode, step: str | int, extent: Extent | None) -> TreeNode:

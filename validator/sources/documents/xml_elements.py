@@ -45,12 +45,12 @@ class Element:
 
     def find(self, path: str) -> "Element | None":
         """Return the first element at a path of names such as `pci/pci_bus_id`."""
-        found: Element | None = self
+        element: Element | None = self
         for tag in path.split("/"):
-            if found is None:
+            if element is None:
                 return None
-            found = next(found.each(tag), None)
-        return found
+            element = next(element.each(tag), None)
+        return element
 
 
 class _Builder:

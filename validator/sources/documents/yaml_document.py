@@ -139,14 +139,14 @@ def _bad_start(name: str, word: str, place: tuple[int, int]) -> ReadError:
 
 
 def _unprintable(name: str, text: str, lines: LineTable) -> ReadError:
-    found = Reader.NON_PRINTABLE.search(text)
-    character = f"U+{ord(found[0]):04X}" if found else "one"
+    match = Reader.NON_PRINTABLE.search(text)
+    character = f"U+{ord(match[0]):04X}" if match else "one"
     return ReadError(
         name,
         "syntax",
         f"not YAML: control character {character}",
         "remove the character, or write it as an escape in double quotes",
-        lines.place(found.start()) if found else None,
+        lines.place(match.start()) if match else None,
     )
 
 
@@ -631,8 +631,8 @@ class _YamlNode:
     def _bare_extent(self, node: Node) -> Extent:
         start, stop = _extent(node)
         if self._text[start : start + 1] in {"&", "!"}:
-            found = _PROPERTIES.match(self._text, start, stop)
-            start = found.end() if found else start
+            match = _PROPERTIES.match(self._text, start, stop)
+            start = match.end() if match else start
         return start, stop
 
 

@@ -132,9 +132,9 @@ def resume(value: object) -> object:
 
 def sinks(value: object) -> object:
     """Return the places that `report_to` names, as one word or a list of them."""
-    found = placeholder(value)
-    if found is not None:
-        return found
+    unusable = placeholder(value)
+    if unusable is not None:
+        return unusable
     names = [value] if isinstance(value, str) else items(value)
     words = tuple(name for name in names if isinstance(name, str) and name != "none")
     if "all" in words:
@@ -214,10 +214,10 @@ def state_fsdp(sheet: FactSheet, block: object, version: object, at: KeyPath) ->
 def _class_names(value: object) -> object:
     """Return one name, several with commas between them, or a list."""
     names = value.split(",") if isinstance(value, str) else items(value)
-    found = tuple(str(one).strip() for one in names)
-    if not found or not all(one.isidentifier() for one in found):
+    result = tuple(str(name).strip() for name in names)
+    if not result or not all(text.isidentifier() for text in result):
         return Unusable(f"{value!r:.60} names no class")
-    return found
+    return result
 
 
 _POLICIES = {

@@ -45,18 +45,18 @@ def hydra_parents(document: Document) -> tuple[Parent, ...]:
     weaker: list[Parent] = []
     stronger: list[Parent] = []
     overriding: list[Parent] = []
-    found = weaker
+    parents = weaker
     searched = _searched(data)
     for index, entry in enumerate(entries):
         if entry == _SELF:
-            found = stronger
+            parents = stronger
             continue
         for choice in _choices(entry, ("defaults", index)):
             if choice.is_override:
                 overriding.append(_parent(choice, searched, wins=False))
             else:
-                wins = found is stronger
-                found.append(_parent(choice, searched, wins=wins))
+                wins = parents is stronger
+                parents.append(_parent(choice, searched, wins=wins))
     return (*weaker, *overriding, *stronger)
 
 
@@ -66,7 +66,7 @@ def _choices(entry: object, at: KeyPath) -> list[_Choice]:
         config, package = _split(entry)
         choice = _Choice(config, config.rpartition("/")[0], package, at)
         return [choice] if _is_chosen(choice) else []
-    found: list[_Choice] = []
+    choices: list[_Choice] = []
     for key, value in section(entry).items():
         words = str(key).split()
         if words and not isinstance(value, bool):  # Hydra 1.0 had `optional: true`
@@ -74,8 +74,8 @@ def _choices(entry: object, at: KeyPath) -> list[_Choice]:
             if section(entry).get("optional") is True:
                 flags.add("optional")
             names = items(value) if isinstance(value, list) else [value]
-            found += _group_choices(words[-1], names, flags, (*at, str(key)))
-    return found
+            choices += _group_choices(words[-1], names, flags, (*at, str(key)))
+    return choices
 
 
 def _group_choices(
@@ -148,11 +148,11 @@ def _package(choice: _Choice) -> KeyPath:
 
 def _searched(data: object) -> tuple[str, ...]:
     """Folders of `hydra.searchpath`, which count from where the job is started."""
-    found: list[str] = []
+    texts: list[str] = []
     paths = items(section(data, "hydra").get("searchpath"))
     for path in paths:
         if isinstance(path, str) and path.startswith(_FILE_SCHEME):
             folder = path.removeprefix(_FILE_SCHEME).rstrip("/")
             if folder and not folder.startswith("/") and "${" not in folder:
-                found += [f"{step}/{folder}" if step else folder for step in _ASCENTS]
-    return tuple(found)
+                texts += [f"{step}/{folder}" if step else folder for step in _ASCENTS]
+    return tuple(texts)

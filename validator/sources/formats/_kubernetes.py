@@ -148,11 +148,11 @@ class Container(Record):
         """The accelerators that it asks for, by resource name; None for none."""
         # Kubernetes sets the request of a device to its limit.
         for kind in ("limits", "requests"):
-            asked = section(self.fields, self.resources, kind)
+            result = section(self.fields, self.resources, kind)
             for name in ACCELERATORS:
-                if name in asked:
+                if name in result:
                     at = (*self.path, self.resources, kind, name)
-                    count = whole(asked[name], at)
+                    count = whole(result[name], at)
                     return None if count.value == 0 else (name, count)
         return None
 
@@ -167,23 +167,25 @@ class Pod(Record):
     @property
     def accelerators(self) -> tuple[str, Count] | None:
         """The accelerators of all containers; None when none asks for any."""
-        asked = [one for each in self.containers if (one := each.accelerators)]
-        if not asked:
+        text_lists = [texts for each in self.containers if (texts := each.accelerators)]
+        if not text_lists:
             return None
-        name, first = asked[0]
-        if len(asked) == 1:
+        name, first = text_lists[0]
+        if len(text_lists) == 1:
             return name, first
-        counts = [count.value for _, count in asked]
-        paths = tuple(path for _, count in asked for path in count.paths)
-        known = [one for one in counts if one is not None]
+        counts = [count.value for _, count in text_lists]
+        paths = tuple(path for _, count in text_lists for path in count.paths)
+        known = [count for count in counts if count is not None]
         if len(known) < len(counts):
-            return name, next(count for _, count in asked if count.value is None)
-        parts = " + ".join(str(one) for one in known)
+            return name, next(count for _, count in text_lists if count.value is None)
+        parts = " + ".join(str(item) for item in known)
         return name, Count(sum(known), paths, f"containers of {parts}")
 
     def trainers(self) -> tuple[Container, ...]:
         """Return the containers with accelerators; all where none asks for any."""
-        with_devices = tuple(one for one in self.containers if one.accelerators)
+        with_devices = tuple(
+            container for container in self.containers if container.accelerators
+        )
         return with_devices or self.containers
 
 
@@ -213,12 +215,14 @@ class Job:
         self.sheet = FactSheet.of(document)
         every = tuple(groups)
         self.groups = _training(document, every)
-        running = (*self.groups, *(one for one in every if one.launches))
+        running = (*self.groups, *(group for group in every if group.launches))
         self.containers: tuple[Container, ...] = tuple(
             container for group in running for container in group.pod.trainers()
         )
         self.scripts: tuple[Source, ...] = scripts(document, self.containers)
-        self._options = "\n".join(one.text for one in self.scripts).replace("_", "-")
+        self._options = "\n".join(script.text for script in self.scripts).replace(
+            "_", "-"
+        )
         _state_nodes(self.sheet, self.groups)
         _state_gpus(self.sheet, self.groups)
         for group in self.groups[:1]:
@@ -254,7 +258,7 @@ class Job:
 
     def state_restarts(self, parts: Sequence[tuple[str, Count]]) -> None:
         """State the restarts of each controller, the outer first, as their sum."""
-        stated = [one for one in parts if one[1].paths]
+        stated = [part for part in parts if part[1].paths]
         unknown = next((count for _, count in stated if count.value is None), None)
         if unknown is not None:
             self.sheet.unusable(_RESTARTS, unknown.note, unknown.paths[0])
@@ -283,7 +287,7 @@ class Job:
     def entrypoint(self, path: KeyPath) -> None:
         """Add a command line that stands in the object itself."""
         given = environment(self.document, self.containers)
-        known = {one.name: one.value for one in given}
+        known = {variable.name: variable.value for variable in given}
         source = embedded_script(self.document, path, known)
         if source is not None:
             self.scripts = (*self.scripts, source)
@@ -310,17 +314,19 @@ def at_text(path: KeyPath) -> str:
 
 def product(*factors: Count) -> Count:
     """Return the product of pods of a job and jobs; the first may have no place."""
-    unknown = next((one for one in factors if one.value is None), None)
+    unknown = next((factor for factor in factors if factor.value is None), None)
     if unknown is not None:
         return unknown
-    stated = [one for one in factors if one.value != 1 and one.paths]
-    if len(stated) == 1 and all(one.value == 1 for one in factors if one not in stated):
+    stated = [factor for factor in factors if factor.value != 1 and factor.paths]
+    if len(stated) == 1 and all(
+        factor.value == 1 for factor in factors if factor not in stated
+    ):
         return stated[0]
     total = 1
-    for one in factors:
-        total *= one.value or 0
-    paths = tuple(path for one in factors for path in one.paths)
-    parts = [str(one.value) for one in factors if one.value != 1] or ["1"]
+    for factor in factors:
+        total *= factor.value or 0
+    paths = tuple(path for factor in factors for path in factor.paths)
+    parts = [str(factor.value) for factor in factors if factor.value != 1] or ["1"]
     note = f"{' x '.join(parts)} = {total}" if len(parts) > 1 else ""
     return Count(total, paths, note)
 
@@ -363,35 +369,35 @@ def _open(value: object) -> Unusable | None:
 
 
 def _training(document: Document, groups: Sequence[Group]) -> tuple[Group, ...]:
-    found = tuple(
-        one
-        for one in groups
-        if one.trains or (one.trains is None and one.pod.accelerators)
+    result = tuple(
+        group
+        for group in groups
+        if group.trains or (group.trains is None and group.pod.accelerators)
     )
-    if found:
-        return found
+    if result:
+        return result
     return tuple(
-        one
-        for one in groups
-        if one.trains is None
-        and any(container.runs(LAUNCHERS) for container in one.pod.containers)
-        and any(launches(source) for source in scripts(document, one.pod.containers))
+        group
+        for group in groups
+        if group.trains is None
+        and any(container.runs(LAUNCHERS) for container in group.pod.containers)
+        and any(launches(source) for source in scripts(document, group.pod.containers))
     )
 
 
 def _state_nodes(sheet: FactSheet, groups: Sequence[Group]) -> None:
-    counts = [one.replicas for one in groups]
-    unknown = next((one for one in counts if one.value is None), None)
+    counts = [group.replicas for group in groups]
+    unknown = next((count for count in counts if count.value is None), None)
     if unknown is not None:
         sheet.unusable(_NODES, unknown.note, unknown.paths[0])
         return
-    total = sum(one.value or 0 for one in counts)
+    total = sum(count.value or 0 for count in counts)
     if total == 0:
         return
-    paths = tuple(path for one in counts for path in one.paths)
+    paths = tuple(path for count in counts for path in count.paths)
     note = counts[0].note
     if len(counts) > 1:
-        note = f"{' + '.join(str(one.value) for one in counts)} pods = {total}"
+        note = f"{' + '.join(str(count.value) for count in counts)} pods = {total}"
     if len(paths) == 1 and not note:
         sheet.state(_NODES, total, paths[0])
     else:
@@ -399,20 +405,24 @@ def _state_nodes(sheet: FactSheet, groups: Sequence[Group]) -> None:
 
 
 def _state_gpus(sheet: FactSheet, groups: Sequence[Group]) -> None:
-    asked = [(one, devices) for one in groups if (devices := one.pod.accelerators)]
-    if not asked:
+    group_lists = [
+        (group, devices) for group in groups if (devices := group.pod.accelerators)
+    ]
+    if not group_lists:
         return
-    _, (name, first) = asked[0]
+    _, (name, first) = group_lists[0]
     family = ACCELERATORS[name]
     sheet.derive(_FAMILY, family, f"{name} is a device of {family}", first.paths[0])
-    counts = [count for _, (_, count) in asked]
-    unknown = next((one for one in counts if one.value is None), None)
+    counts = [count for _, (_, count) in group_lists]
+    unknown = next((count for count in counts if count.value is None), None)
     if unknown is not None:
         sheet.unusable(_GPUS, unknown.note, unknown.paths[0])
-    elif len({one.value for one in counts}) > 1:
-        numbers = " and ".join(str(one.value) for one in counts)
+    elif len({count.value for count in counts}) > 1:
+        numbers = " and ".join(str(count.value) for count in counts)
         sheet.unusable(_GPUS, f"pods of {numbers} accelerators", first.paths[0])
-        _state_world(sheet, [(group.replicas, count) for group, (_, count) in asked])
+        _state_world(
+            sheet, [(group.replicas, count) for group, (_, count) in group_lists]
+        )
     elif first.note:
         sheet.derive(_GPUS, first.value, first.note, *first.paths)
     else:
@@ -440,8 +450,8 @@ def pod_at(document: Document, path: KeyPath) -> Pod:
     """Return the pod whose spec lies at a path; empty when nothing does."""
     spec = fields_at(document, path)
     containers = tuple(
-        Container((*path, "containers", index), section(one))
-        for index, one in enumerate(items(spec.get("containers")))
+        Container((*path, "containers", index), section(item))
+        for index, item in enumerate(items(spec.get("containers")))
     )
     return Pod(path, spec, containers)
 
@@ -461,22 +471,22 @@ def environment(
     document: Document, containers: Sequence[Container]
 ) -> tuple[Variable, ...]:
     """Return the variables of the containers; one that differs has no value."""
-    found: dict[str, list[Variable]] = {}
+    result: dict[str, list[Variable]] = {}
     for container in containers:
         for index, item in enumerate(items(container.fields.get("env"))):
-            one = section(item)
-            name = one.get("name")
+            outcome = section(item)
+            name = outcome.get("name")
             if not isinstance(name, str) or not name:
                 continue
             at = (*container.path, "env", index)
-            found.setdefault(name, []).append(_variable(document, name, one, at))
-    return tuple(_shared(parts, len(containers)) for parts in found.values())
+            result.setdefault(name, []).append(_variable(document, name, outcome, at))
+    return tuple(_shared(parts, len(containers)) for parts in result.values())
 
 
 def _shared(parts: Sequence[Variable], containers: int) -> Variable:
     """The variable of all pods, with its parts where they say something together."""
     first = parts[0]
-    if any(one.value != first.value for one in parts):
+    if any(part.value != first.value for part in parts):
         return first._replace(value=None, parts=(*parts,))
     is_whole = len(parts) == containers > 1
     return first._replace(parts=(*parts,)) if is_whole else first
@@ -500,14 +510,17 @@ def _variable(
 
 def scripts(document: Document, containers: Sequence[Container]) -> tuple[Source, ...]:
     """Return what the containers run, each text once: most pods run the same."""
-    found: dict[str, Source] = {}
+    result: dict[str, Source] = {}
     for container in containers:
-        known = {one.name: one.value for one in environment(document, (container,))}
+        known = {
+            variable.name: variable.value
+            for variable in environment(document, (container,))
+        }
         paths = ((*container.path, "command"), (*container.path, "args"))
         source = embedded_command(document, *paths, known=known)
         if source is not None:
-            found.setdefault(source.text.lstrip("\n"), source)
-    return tuple(found.values())
+            result.setdefault(source.text.lstrip("\n"), source)
+    return tuple(result.values())
 
 
 def versions(
@@ -533,7 +546,7 @@ def keyed(
     such a text leaves open is unknown.
     """
     whole = keyed_file(document, format_id, None)
-    variables = tuple((*one.path, "env") for one in containers)
+    variables = tuple((*container.path, "env") for container in containers)
     keys = tuple(
         key
         for key in whole.keys
@@ -548,7 +561,7 @@ def _is_filled_in(key: StatedKey) -> bool:
 
 
 def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:
-    return "env" in path and any(path[: len(one)] == one for one in parents)
+    return "env" in path and any(path[: len(parent)] == parent for parent in parents)
 
 
 def _mistyped(
@@ -625,11 +638,11 @@ def _state_volume(sheet: FactSheet, pod: Pod, name: object, at: KeyPath) -> None
         if volume.get("name") != name:
             continue
         path = (*pod.path, "volumes", index)
-        kind = next((one for one in _KINDS if one in volume), "")
+        kind = next((item for item in _KINDS if item in volume), "")
         fields = section(volume, "emptyDir")
         is_memory = fields.get("medium") == "Memory"
-        found = "memory" if is_memory else _KINDS.get(kind, "other")
-        sheet.derive(_VOLUME, found, f"the volume at {_SHARED}", (*path, "name"), at)
+        text = "memory" if is_memory else _KINDS.get(kind, "other")
+        sheet.derive(_VOLUME, text, f"the volume at {_SHARED}", (*path, "name"), at)
         if is_memory and fields.get("sizeLimit") is not None:
             _state_size(sheet, fields["sizeLimit"], (*path, "emptyDir", "sizeLimit"))
         return
@@ -646,12 +659,18 @@ def _state_size(sheet: FactSheet, limit: object, at: KeyPath) -> None:
 def _state_processors(sheet: FactSheet, containers: Sequence[Container]) -> None:
     """The processors that the containers may use; a request alone is no limit."""
     leaf = "cluster.job_cpus_per_node"
-    limits = [section(one.fields, one.resources, "limits") for one in containers]
-    counts = [quantity(one.get("cpu")) for one in limits]
+    limits = [
+        section(container.fields, container.resources, "limits")
+        for container in containers
+    ]
+    counts = [quantity(limit.get("cpu")) for limit in limits]
     known = [count for count in counts if count is not None]
     total = int(sum(known))
     if total and len(known) == len(counts):
-        paths = [(*one.path, one.resources, "limits", "cpu") for one in containers]
+        paths = [
+            (*container.path, container.resources, "limits", "cpu")
+            for container in containers
+        ]
         sheet.derive(leaf, total, "the limit of the pod", *paths)
 
 
@@ -663,10 +682,10 @@ def _state_fabric_device(sheet: FactSheet, pod: Pod, container: Container) -> No
     leaf = "cluster.fabric_device"
     limits = section(container.fields, container.resources, "limits")
     at = (*container.path, container.resources, "limits")
-    found = next((name for name in limits if _is_of_fabric(name)), None)
-    if found is not None:
-        sheet.derive(leaf, found, f"{found} is asked for", (*at, found))
-        if not found.endswith(_EFA):
+    limit = next((name for name in limits if _is_of_fabric(name)), None)
+    if limit is not None:
+        sheet.derive(leaf, limit, f"{limit} is asked for", (*at, limit))
+        if not limit.endswith(_EFA):
             _state_locking(sheet, container)
     elif limits and not _has_devices_of_host(pod, container):
         sheet.derive(leaf, "none", "no device of the network is asked for", at)
@@ -693,7 +712,7 @@ def _state_locking(sheet: FactSheet, container: Container) -> None:
         derive_switch(sheet, leaf, "a privileged container", path)
         return
     added = items(section(context, "capabilities").get("add"))
-    granted = [one for one in added if isinstance(one, str) and one in _LOCKING]
+    granted = [item for item in added if isinstance(item, str) and item in _LOCKING]
     if granted:
         path = (*at, "capabilities", "add", added.index(granted[0]))
         derive_switch(sheet, leaf, f"the capability {granted[0]}", path)
@@ -727,46 +746,46 @@ Labels = dict[str, tuple[str, KeyPath]]
 def _labelled(
     sheet: FactSheet, selected: Labels, devices: tuple[str, Count] | None
 ) -> list[Fact]:
-    found = FactSheet(sheet.file, sheet.document)
+    fact_sheet = FactSheet(sheet.file, sheet.document)
     for name in _INSTANCE_LABELS:
         text, path = selected.get(name, ("", ()))
         if text and _is_instance(text):
-            instance_facts(found, text, sheet.place(path))
-            return [fact for fact in found.facts if not _is_larger(fact, devices)]
+            instance_facts(fact_sheet, text, sheet.place(path))
+            return [fact for fact in fact_sheet.facts if not _is_larger(fact, devices)]
     for name in _ACCELERATOR_LABELS:
         text, path = selected.get(name, ("", ()))
         accelerator = _accelerator(text) if text else None
         if accelerator is not None:
-            accelerator_facts(found, accelerator, sheet.place(path))
+            accelerator_facts(fact_sheet, accelerator, sheet.place(path))
             break
-    return found.facts
+    return fact_sheet.facts
 
 
 def _is_larger(fact: Fact, devices: tuple[str, Count] | None) -> bool:
     """Whether a machine has more accelerators than a pod asks for, or nobody asks."""
     if fact.name != _GPUS:
         return False
-    asked = devices[1].value if devices is not None else None
-    return asked is None or fact.value >= asked
+    result = devices[1].value if devices is not None else None
+    return result is None or fact.value >= result
 
 
 def _selected(pod: Pod) -> Labels:
-    found: Labels = {}
+    result: Labels = {}
     for name, value in section(pod.spec, "nodeSelector").items():
         if isinstance(value, str):
-            found[name] = value, (*pod.path, "nodeSelector", name)
+            result[name] = value, (*pod.path, "nodeSelector", name)
     terms = items(value_at(pod.spec, _REQUIRED))
     if len(terms) != 1:
-        return found  # any of several will do
+        return result  # any of several will do
     at = (*pod.path, *_REQUIRED, 0, "matchExpressions")
     for index, item in enumerate(items(section(terms[0]).get("matchExpressions"))):
-        one = section(item)
-        label, values = one.get("key"), items(one.get("values"))
-        if one.get("operator") != "In" or len(values) != 1:
+        outcome = section(item)
+        label, values = outcome.get("key"), items(outcome.get("values"))
+        if outcome.get("operator") != "In" or len(values) != 1:
             continue
         if isinstance(label, str) and isinstance(values[0], str):
-            found.setdefault(label, (values[0], (*at, index, "values", 0)))
-    return found
+            result.setdefault(label, (values[0], (*at, index, "values", 0)))
+    return result
 
 
 # The search for names that resemble an unknown one takes a millisecond.

@@ -443,10 +443,10 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
 
 def _number(given: Given, flag: str) -> int | None:
     """Return the whole number that an option states, if it can be worked out."""
-    found = given.get(flag)
-    if found is None or found.doubt or found.text is None:
+    result = given.get(flag)
+    if result is None or result.doubt or result.text is None:
         return None
-    count = integer_text(found.text)
+    count = integer_text(result.text)
     return count if isinstance(count, int) else None
 
 
@@ -663,7 +663,7 @@ def _state_data(sheet: FactSheet, given: Given) -> None:
     flag = given.get("--data-path") or given.get("--train-data-path")
     if flag is None or flag.doubt or flag.unknown or "--mock-data" in given:
         return
-    paths = tuple(one for one in flag.texts if parse_number(one) is None)
+    paths = tuple(item for item in flag.texts if parse_number(item) is None)
     if paths:
         put(sheet, "data.paths", texts([*paths]), flag.place)
 

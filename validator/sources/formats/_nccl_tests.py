@@ -136,8 +136,8 @@ class Factor(Record):
 
 def program_in(text: str) -> str | None:
     """Return the collective of the program in a line; None for none, or several."""
-    found = {match[1] for match in _PROGRAM.finditer(text)}
-    return _PROGRAMS[found.pop()] if len(found) == 1 else None
+    result = {match[1] for match in _PROGRAM.finditer(text)}
+    return _PROGRAMS[result.pop()] if len(result) == 1 else None
 
 
 def factor_of(points: Iterable[Point]) -> Factor | None:
@@ -169,10 +169,10 @@ def candidates(
     is_rooted = bool(root) and root != "-1"
     is_reduced = redop not in {"", "none"}
     if is_rooted:
-        found = {"reduce"} if is_reduced else set(_ROOTED)
+        texts = {"reduce"} if is_reduced else set(_ROOTED)
     else:
-        found = set(_REDUCED if is_reduced else _NOT_REDUCED)
-    return {one for one in found if factor is None or _fits(one, factor, ranks)}
+        texts = set(_REDUCED if is_reduced else _NOT_REDUCED)
+    return {text for text in texts if factor is None or _fits(text, factor, ranks)}
 
 
 def _fits(collective: str, factor: Factor, ranks: int | None) -> bool:
@@ -200,8 +200,8 @@ def chosen(possible: set[str], path: str) -> str | None:
         return next(iter(possible))
     name = path.rpartition("/")[2].lower()
     words = {match[0].translate(_PLAIN) for match in _FILE_NAME.finditer(name)}
-    found = [one for one in possible if one.replace("_", "") in words]
-    return found[0] if len(words) == len(found) == 1 else None
+    texts = [text for text in possible if text.replace("_", "") in words]
+    return texts[0] if len(words) == len(texts) == 1 else None
 
 
 def alternatives(possible: set[str]) -> str:
@@ -223,7 +223,7 @@ def passages(
     processes that print at the same time come in any order: the first of each size
     make one passage, the second ones another, whosever they are.
     """
-    found: dict[tuple[object, ...], list[int]] = {}
+    result: dict[tuple[object, ...], list[int]] = {}
     seen: dict[Message, int] = {}
     count = 0
     before = messages[0] if messages else ((), 0)
@@ -239,8 +239,8 @@ def passages(
                 count += 1
             before = message
             key = (count,)
-        found.setdefault(key, []).append(number)
-    return list(found.values())
+        result.setdefault(key, []).append(number)
+    return list(result.values())
 
 
 class Columns(Record):
@@ -324,17 +324,17 @@ def scanned(
     Rows are printed in pieces; other processes print between them, also without a
     break: `... sum      -1node7:3442:3442 [0] NCCL INFO ...`.
     """
-    found = list(before)
+    texts = list(before)
     at = 0
     for pattern in _patterns(columns.names)[len(before) :]:
         match = pattern.match(text, at)
         if match is None:
             break
-        found.append(match[1])
+        texts.append(match[1])
         at = match.end()
-    if len(found) < len(_LEFT):
+    if len(texts) < len(_LEFT):
         return [], text
-    return found, text[at:]
+    return texts, text[at:]
 
 
 def points_of(columns: Columns, row: Row) -> tuple[Point | None, ...]:
@@ -382,10 +382,10 @@ class Rank(Record):
 
 def rank_of(text: str, at: Where) -> Rank | None:
     """Return the rank that a line names."""
-    found = _RANK.match(text)
-    if found is None:
+    match = _RANK.match(text)
+    if match is None:
         return None
-    rank, group, _, host, device, _, gpu = found.groups()
+    rank, group, _, host, device, _, gpu = match.groups()
     return Rank(int(rank), int(group or 0), host, int(device), gpu.strip(), at)
 
 
@@ -405,7 +405,7 @@ def rank_leaves(
             leaf: LeafValue(reason, at) for leaf in ("ranks", "nodes", "hosts", "gpu")
         }
     at = named[0].at
-    by_rank = {one.rank: one for one in named}
+    by_rank = {rank.rank: rank for rank in named}
     leaves: Leaves = {"gpu": LeafValue(_gpu(named), at)}
     last = max(by_rank)
     if last + 1 != len(by_rank):
@@ -415,7 +415,7 @@ def rank_leaves(
         leaves["ranks"] = LeafValue(last + 1 if is_confirmed else reason, at)
         leaves["nodes"] = leaves["hosts"] = LeafValue(reason, at)
         return leaves
-    sizes = Counter(one.group for one in by_rank.values())
+    sizes = Counter(rank.group for rank in by_rank.values())
     if len(sizes) > 1:
         reason = absent(f"{len(sizes)} groups ran at the same time", TOOL)
         size, *others = set(sizes.values())
@@ -428,7 +428,7 @@ def rank_leaves(
 
 
 def _gpu(named: Sequence[Rank]) -> str | dict[str, str]:
-    names = sorted({one.gpu for one in named if one.gpu})
+    names = sorted({rank.gpu for rank in named if rank.gpu})
     if len(names) == 1:
         return names[0]
     shown = ", ".join(names[:4]) or "no line names it"
@@ -440,8 +440,8 @@ def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[LeafValue, LeafV
 
     Processes of a build without MPI do not know of each other: each is rank 0.
     """
-    ranks = Counter(one.rank for one in named)
-    devices = Counter((one.host, one.device) for one in named)
+    ranks = Counter(rank.rank for rank in named)
+    devices = Counter((rank.host, rank.device) for rank in named)
     rank, times = ranks.most_common(1)[0]
     (host, device), ranks_of_device = devices.most_common(1)[0]
     reason = ""
@@ -452,12 +452,12 @@ def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[LeafValue, LeafV
     if reason:
         unknown = LeafValue(absent(reason, TOOL), at)
         return unknown, unknown
-    hosts = list(dict.fromkeys(one.host for one in sorted(named, key=_by_rank)))
+    hosts = list(dict.fromkeys(rank.host for rank in sorted(named, key=_by_rank)))
     return LeafValue(len(hosts), at), LeafValue([*hosts], at)
 
 
-def _by_rank(one: Rank) -> int:
-    return one.rank
+def _by_rank(rank: Rank) -> int:
+    return rank.rank
 
 
 class Mention(Record):
@@ -538,8 +538,8 @@ class Table:
         """Read a line as one of those at the end."""
         if self.is_complete:
             return False
-        if found := _OUT_OF_BOUNDS.match(text):
-            before, count = self.out_of_bounds, int(found[1])
+        if match := _OUT_OF_BOUNDS.match(text):
+            before, count = self.out_of_bounds, int(match[1])
             if before is None or count > before[0]:
                 self.out_of_bounds = count, line
         elif _AVERAGE.match(text):
@@ -603,9 +603,9 @@ class Log:
     def _foreign(self, line: Line, text: str) -> None:
         """A line that is not of nccl-tests."""
         self._mention(line, text)
-        found = _ENDS.search(text)
-        if found is not None:
-            self._ends.append((_WORDS[found.lastgroup or "fault"], line))
+        match = _ENDS.search(text)
+        if match is not None:
+            self._ends.append((_WORDS[match.lastgroup or "fault"], line))
         if "RCCL version" in text:
             self.backend = "rccl"
 
@@ -663,8 +663,8 @@ class Log:
             for name in COLLECTIVES
             if (line := self._mentions.get((of, name))) is not None
         ]
-        recent = [one for one in known if one.line.number > after]
-        names = {one.collective for one in recent or known}
+        recent = [mention for mention in known if mention.line.number > after]
+        names = {mention.collective for mention in recent or known}
         return (recent or known)[-1] if len(names) == 1 else None
 
 
@@ -712,14 +712,14 @@ class _Stream:
 
 def _head_leaves(line: Line, text: str) -> Leaves:
     stated: dict[str, Found] = {}
-    if found := _VERSION.match(text):
-        stated["tool_version"] = found[1]
-        if found[2]:
-            stated["library_version"] = library_version(int(found[2]))
-    elif found := _ITERATIONS.search(text):
-        stated["warmup_iterations"] = int(found[1])
-        stated["iterations"] = int(found[2])
-        if found[3] == "0":
+    if match := _VERSION.match(text):
+        stated["tool_version"] = match[1]
+        if match[2]:
+            stated["library_version"] = library_version(int(match[2]))
+    elif match := _ITERATIONS.search(text):
+        stated["warmup_iterations"] = int(match[1])
+        stated["iterations"] = int(match[2])
+        if match[3] == "0":
             stated["is_compared"] = False
     return {leaf: LeafValue(value, line.span) for leaf, value in stated.items()}
 

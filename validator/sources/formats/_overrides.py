@@ -96,10 +96,10 @@ def overrides(words: Iterable[Word], *, top_level: bool) -> Iterator[Override]:
             chooses a group of configurations.
     """
     for word in words:
-        found = _OVERRIDE.match(word.text)
-        if found is None:
+        match = _OVERRIDE.match(word.text)
+        if match is None:
             continue
-        sign, name, text = found[1] or "", found[2], found[3]
+        sign, name, text = match[1] or "", match[2], match[3]
         if "." not in name and not top_level:
             continue
         if text is None and sign != "~":
@@ -177,16 +177,16 @@ class OverrideDocument(Document):
         """
         data: dict[str, object] = dict(assumed)
         kept: dict[KeyPath, Override] = {}
-        for one in settings:
-            if one.sign == "~":
+        for setting in settings:
+            if setting.sign == "~":
                 continue
-            _set(data, one.path, one.value)
-            kept[one.path] = one
+            _set(data, setting.path, setting.value)
+            kept[setting.path] = setting
         super().__init__(
             name=source.name,
             language="yaml",
             # What refers to other values is seen in the text of a document.
-            text="\n".join(str(one.value) for one in kept.values()),
+            text="\n".join(str(override.value) for override in kept.values()),
             data=data,
             find_nodes=_no_nodes,
         )
@@ -201,9 +201,9 @@ class OverrideDocument(Document):
     def place(self, path: KeyPath) -> Place:
         """Return the word that states the value at a path, or the one around it."""
         for length in range(len(path), 0, -1):
-            found = self._settings.get(path[:length])
-            if found is not None:
-                return word_place(self.name, dotted(path), found.word)
+            setting = self._settings.get(path[:length])
+            if setting is not None:
+                return word_place(self.name, dotted(path), setting.word)
         return word_place(self.name, dotted(path) or self._start.text, self._start)
 
     def span(
@@ -255,17 +255,17 @@ def read_over(
         compose,
     )
 
-    def parents(one: Document) -> tuple[Parent, ...]:
-        if one is document and config is not None:
+    def parents(item: Document) -> tuple[Parent, ...]:
+        if item is document and config is not None:
             return (config,)
-        return reader.parents(one) if reader.parents is not None else ()
+        return reader.parents(item) if reader.parents is not None else ()
 
     composed = compose(document, reader._replace(parents=parents))
-    found = ""
+    text = ""
     if config is not None and composed.parents:
         home = os.path.dirname(document.name)
-        found = os.path.relpath(composed.parents[0].name, home or ".")
-    return Seen(reader.read(composed.document), found, not composed.gaps)
+        text = os.path.relpath(composed.parents[0].name, home or ".")
+    return Seen(reader.read(composed.document), text, not composed.gaps)
 
 
 def merged(document: OverrideDocument, config: Parent) -> Document:
@@ -274,8 +274,8 @@ def merged(document: OverrideDocument, config: Parent) -> Document:
         compose,
     )
 
-    def parents(one: Document) -> tuple[Parent, ...]:
-        return (config,) if one is document else ()
+    def parents(item: Document) -> tuple[Parent, ...]:
+        return (config,) if item is document else ()
 
     bare = Reader("", "config", _never, _nothing, keys=(), parents=parents)
     return compose(document, bare).document
@@ -299,8 +299,8 @@ def config_parent(target: str, folders: Sequence[str]) -> Parent:
     places = [folder for folder in folders if not folder.startswith(("/", "$"))] or [
         "."
     ]
-    found = dict.fromkeys(f"{home}/{one}" for one in places for home in _ASCENTS)
-    return Parent(target, (), folders=(*found,))
+    result = dict.fromkeys(f"{home}/{place}" for place in places for home in _ASCENTS)
+    return Parent(target, (), folders=(*result,))
 
 
 def with_suffix(name: str) -> str:
@@ -339,13 +339,13 @@ def keyed_settings(
     table = keys_of_format(format_id)
     keys = tuple(
         StatedKey(
-            one.path,
-            one.value if one.is_known else None,
-            word_place(file, dotted(one.path), one.word),
-            is_block=bool(section(one.value)),
+            setting.path,
+            setting.value if setting.is_known else None,
+            word_place(file, dotted(setting.path), setting.word),
+            is_block=bool(section(setting.value)),
         )
-        for one in document.settings
-        if not one.sign or (table is not None and table.is_known(one.path))
+        for setting in document.settings
+        if not setting.sign or (table is not None and table.is_known(setting.path))
     )
     catalogue = _refusing(format_id) if refuses else table
     return KeyedFile(file, format_id, keys, catalogue)
@@ -385,22 +385,22 @@ class FlagDocument(OverrideDocument):
 
     def place(self, path: KeyPath) -> Place:
         """Return the word that states the value at a path, or the program."""
-        found = super().place(path)
+        place = super().place(path)
         flag = next(
             (
                 self._named[path[:length]]
                 for length in range(len(path), 0, -1)
                 if path[:length] in self._named
             ),
-            found.key,
+            place.key,
         )
-        return found._replace(key=flag)
+        return place._replace(key=flag)
 
     def resolution(self, path: KeyPath) -> Resolution | None:
         """Return why a value is not known, where only the job knows it."""
-        for one in self.settings:
-            if one.path == path[: len(one.path)] and not one.is_known:
-                return Resolution(is_known=False, note=unresolved(one.word))
+        for setting in self.settings:
+            if setting.path == path[: len(setting.path)] and not setting.is_known:
+                return Resolution(is_known=False, note=unresolved(setting.word))
         return None
 
 
@@ -429,14 +429,16 @@ def read_flags(
     file: str, arguments: Sequence[Word], table: FrameworkKeys, path_of: PathOf
 ) -> Flags:
     """Return the settings among the words after a program, of equal ones the last."""
-    arguments = [one for one in arguments if not _is_all_arguments(one)]
-    found = last_options(options(arguments))
+    arguments = [argument for argument in arguments if not _is_all_arguments(argument)]
+    result = last_options(options(arguments))
     settings: list[Override] = []
     named: dict[KeyPath, str] = {}
     refused: list[LoadedAs] = []
-    first = next((i for i, one in enumerate(arguments) if one.text[:1] == "-"), 0)
+    first = next(
+        (i for i, argument in enumerate(arguments) if argument.text[:1] == "-"), 0
+    )
     surplus = [*arguments[:first]]
-    for flag, values, word in found.values():
+    for flag, values, word in result.values():
         path = path_of(flag, table)
         row = table.lookup(path) if path is not None else None
         kind = row.type if row is not None else "any"
@@ -444,14 +446,14 @@ def read_flags(
             surplus += values[1:]
         if path is None:
             continue
-        one = _setting(path, (flag, values, word), row, table)
-        if not one.word.resolved and _is_switch(row):
-            surplus.append(one.word)
-        settings.append(one)
-        named[one.path] = flag
-        if row is not None and (fault := _refused(file, flag, one.word, row)):
+        override = _setting(path, (flag, values, word), row, table)
+        if not override.word.resolved and _is_switch(row):
+            surplus.append(override.word)
+        settings.append(override)
+        named[override.path] = flag
+        if row is not None and (fault := _refused(file, flag, override.word, row)):
             refused.append(fault)
-    hidden = next((one.text for one in surplus if may_hold_options(one)), "")
+    hidden = next((word.text for word in surplus if may_hold_options(word)), "")
     return Flags(tuple(settings), named, hidden, tuple(refused))
 
 
@@ -474,16 +476,18 @@ def _setting(
         return Override(denied, value=False, sign="", word=word)
     if not values and is_sure(option):
         return Override(path, value=True, sign="", word=word)
-    said = values[0] if values and is_sure(option) else word
-    if not said.resolved:
-        return Override(path, f"$({unresolved(said)})", "", said)
+    result = values[0] if values and is_sure(option) else word
+    if not result.resolved:
+        return Override(path, f"$({unresolved(result)})", "", result)
     kind = row.type if row is not None else "any"
     if "list" in kind and len(values) > 1:
-        return Override(path, [_typed(one.text, kind) for one in values], "", said)
-    value = _typed(said.text, kind)
+        return Override(
+            path, [_typed(value.text, kind) for value in values], "", result
+        )
+    value = _typed(result.text, kind)
     if _is_switch(row) and not isinstance(value, bool):
         return Override(path, value=True, sign="", word=word)
-    return Override(path, value, "", said)
+    return Override(path, value, "", result)
 
 
 def _denied(path: KeyPath, table: FrameworkKeys) -> KeyPath | None:
@@ -546,22 +550,24 @@ def keyed_flags(
     """Return the flags for the rules on configuration hygiene."""
     keys = tuple(
         StatedKey(
-            one.path,
-            one.value if one.is_known else None,
-            word_place(file, flags.named[one.path], one.word),
+            setting.path,
+            setting.value if setting.is_known else None,
+            word_place(file, flags.named[setting.path], setting.word),
         )
-        for one in flags.settings
+        for setting in flags.settings
     )
     return KeyedFile(file, format_id, keys, table, loaded_as=flags.refused)
 
 
 def joined_keys(files: Sequence[KeyedFile | None]) -> KeyedFile | None:
     """Return the flags of several commands of one script, each place once."""
-    known = [one for one in files if one is not None]
+    known = [file for file in files if file is not None]
     if not known:
         return None
-    keys = {key.at: key for one in known for key in one.keys}
-    refused = dict.fromkeys(fault for one in known for fault in one.loaded_as)
+    keys = {key.at: key for keyed_file in known for key in keyed_file.keys}
+    refused = dict.fromkeys(
+        fault for keyed_file in known for fault in keyed_file.loaded_as
+    )
     return known[0]._replace(keys=(*keys.values(),), loaded_as=(*refused,))
 
 

@@ -119,11 +119,11 @@ def lines_of(text: str) -> Iterator[Line]:
     for number, whole in enumerate(lines, 1):
         at, label = 0, ""
         for _ in range(_MOST_PREFIXES):
-            found = _PREFIX.match(whole, at)
-            if found is None:
+            match = _PREFIX.match(whole, at)
+            if match is None:
                 break
-            at = found.end()
-            label = (found["process"] or "").strip() or label
+            at = match.end()
+            label = (match["process"] or "").strip() or label
         yield Line(number, whole, whole[at:], label, number == cut)
 
 
@@ -136,11 +136,11 @@ def finite(text: str) -> float | None:
     return value if abs(value) < _MOST else None
 
 
-def number_of(found: object) -> float | None:
+def number_of(result: object) -> float | None:
     """Return a number of a document, in the same way; `"nan"` and true are none."""
-    if type(found) not in {int, float} or not isinstance(found, int | float):
+    if type(result) not in {int, float} or not isinstance(result, int | float):
         return None
-    return float(found) if abs(found) < _MOST else None
+    return float(result) if abs(result) < _MOST else None
 
 
 def absent(message: str, source: str) -> Mapping[str, str]:

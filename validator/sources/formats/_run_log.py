@@ -138,8 +138,8 @@ EVENT_NUMBERS = {
 EVENT_BYTES = ("size_bytes", "bytes", "requested_bytes")
 EVENT_KEYS = frozenset(
     {
-        *(one for keys in EVENT_TEXTS.values() for one in keys),
-        *(one for keys in EVENT_NUMBERS.values() for one in keys),
+        *(key for keys in EVENT_TEXTS.values() for key in keys),
+        *(key for keys in EVENT_NUMBERS.values() for key in keys),
         *EVENT_BYTES,
     }
 )
@@ -215,7 +215,7 @@ class RunLogText:
         """Return the step of the last point of a series that has one."""
         series = self._series.get((name, labels))
         steps = series.steps if series is not None else ()
-        return next((one for one in reversed(steps) if isinstance(one, int)), None)
+        return next((step for step in reversed(steps) if isinstance(step, int)), None)
 
     @property
     def has_content(self) -> bool:
@@ -227,8 +227,8 @@ class RunLogText:
         capture.command = f"{self.dialect} log"
         first = Span(1, 1, 1)
         number = capture.add("run_logs", first)
-        for leaf, found in self._log_leaves().items():
-            capture.put_at(("run_logs", number), leaf, found, first)
+        for leaf, log_leaf in self._log_leaves().items():
+            capture.put_at(("run_logs", number), leaf, log_leaf, first)
         capture.listed("metrics", first)
         capture.listed("run_events", first)
         dialects = self.names.dialects_of({name for name, _ in self._series})
@@ -256,12 +256,12 @@ class RunLogText:
             capture.put_at(part, "run", safe_text(self.run), at)
         if kind == "metrics" and self.edition:
             capture.put_at(part, "edition", safe_text(self.edition), at)
-        for leaf, found in leaves.items():
-            capture.put_at(part, leaf, found, at)
+        for leaf, item in leaves.items():
+            capture.put_at(part, leaf, item, at)
 
     def _log_leaves(self) -> dict[str, Found]:
         reason = absent("the log does not tell it", self.dialect)
-        names = {self.names.event_id(one.written) for one in self.events}
+        names = {self.names.event_id(event.written) for event in self.events}
         is_complete: Found = reason
         if self.is_cut:
             is_complete = False
@@ -291,8 +291,8 @@ class RunLogText:
             leaves["time"] = event.moment.seconds
         if event.step is not None:
             leaves["step"] = event.step
-        for leaf, found in event.leaves.items():
-            leaves[leaf] = safe_text(found) if isinstance(found, str) else found
+        for leaf, item in event.leaves.items():
+            leaves[leaf] = safe_text(item) if isinstance(item, str) else item
         return leaves
 
 
@@ -378,13 +378,13 @@ def _converted(
     values: list[float | None], scale: float, is_at: float | None
 ) -> list[float | None]:
     if is_at is not None:
-        return [None if one is None else float(one == is_at) for one in values]
+        return [None if value is None else float(value == is_at) for value in values]
     if scale == 1:
         return values
     divisor = round(1 / scale)
     if divisor * scale == 1:  # 57 % is 0.57, and 57 * 0.01 is not
-        return [None if one is None else one / divisor for one in values]
-    return [None if one is None else one * scale for one in values]
+        return [None if value is None else value / divisor for value in values]
+    return [None if value is None else value * scale for value in values]
 
 
 def factor(stated: str, wanted: str) -> float | None:
@@ -457,11 +457,11 @@ def _of_text(text: str) -> Moment:
         if text.endswith(ending):
             text = text.removesuffix(ending) + "Z"
     try:
-        found = datetime.fromisoformat(text)
-        clock: ClockName = "local" if found.tzinfo is None else "utc"
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        seconds = found.timestamp()
+        result = datetime.fromisoformat(text)
+        clock: ClockName = "local" if result.tzinfo is None else "utc"
+        if result.tzinfo is None:
+            result = result.replace(tzinfo=UTC)
+        seconds = result.timestamp()
     except (ValueError, OverflowError):
         return NEVER
     return Moment(seconds, clock) if _EARLIEST <= seconds < _LATEST else NEVER
@@ -472,40 +472,40 @@ def first(record: Mapping[str, object], keys: tuple[str, ...]) -> object:
     return next((record[key] for key in keys if key in record), None)
 
 
-def whole(found: object) -> int | None:
+def whole(result: object) -> int | None:
     """Return a whole number that is not negative, also as a text or as `12.0`."""
-    if isinstance(found, str) and found.isdecimal() and len(found) < 19:  # noqa: PLR2004 - 64 bits
-        return int(found)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if isinstance(result, str) and result.isdecimal() and len(result) < 19:  # noqa: PLR2004 - 64 bits
+        return int(result)
+    if isinstance(result, bool) or not isinstance(result, int | float):
         return None
-    is_whole = 0 <= found < _MOST_WHOLE and found == int(found)
-    return int(found) if is_whole else None
+    is_whole = 0 <= result < _MOST_WHOLE and result == int(result)
+    return int(result) if is_whole else None
 
 
-def number(found: object) -> float | None:
+def number(result: object) -> float | None:
     """Return a number, NaN and infinities too, also from their texts."""
-    if isinstance(found, bool):
+    if isinstance(result, bool):
         return None
-    if isinstance(found, int | float):
+    if isinstance(result, int | float):
         try:
-            return float(found)
+            return float(result)
         except OverflowError:
             return None
-    if isinstance(found, str) and found.lower().lstrip("+-") in _NOT_FINITE:
-        return float(found)
+    if isinstance(result, str) and result.lower().lstrip("+-") in _NOT_FINITE:
+        return float(result)
     return None
 
 
 _NOT_FINITE = frozenset({"nan", "inf", "infinity"})
 
 
-def text(found: object) -> str:
+def text(result: object) -> str:
     """Return a text, or a whole number as one; of anything else nothing."""
-    if isinstance(found, bool):
+    if isinstance(result, bool):
         return ""
-    if isinstance(found, int):
-        return str(found) if abs(found) < _MOST_WHOLE else ""
-    return found if isinstance(found, str) else ""
+    if isinstance(result, int):
+        return str(result) if abs(result) < _MOST_WHOLE else ""
+    return result if isinstance(result, str) else ""
 
 
 def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
@@ -520,7 +520,7 @@ def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
         whole(first(record, RANKS)),
         gpu if gpu is not None else whole(stated),
         text(first(record, PEERS)),
-        " ".join(one for one in devices if one),
+        " ".join(device for device in devices if device),
         text(first(record, UNITS)),
         text(first(record, RUNS)),
     )

@@ -51,8 +51,8 @@ def _read(document: Document) -> Reading:
         name = str(category.get("category", ""))
         for test_path, test in _objects(category, "tests", path):
             of_test = {**shared, "category": name, "name": str(test.get("name", ""))}
-            for said in _said(test, test_path):
-                _put(capture, document, of_test, said)
+            for result in _said(test, test_path):
+                _put(capture, document, of_test, result)
     for holder, path in ((diagnosis, (top,)), (data, ())):
         error = holder.get("runtime_error")
         if isinstance(error, str) and error:
@@ -85,22 +85,22 @@ def _gpus(result: Json) -> list[int | None]:
 
 
 def _put(
-    capture: Capture, document: Document, leaves: Mapping[str, Found], said: _Result
+    capture: Capture, document: Document, leaves: Mapping[str, Found], result: _Result
 ) -> None:
-    at = document.place(said.path)
+    at = document.place(result.path)
     part = _KIND, capture.add(_KIND, at)
     shown = dict(leaves)
-    if said.gpu is not None:
-        shown["gpu_index"] = said.gpu
-    word = _word(said.result)
+    if result.gpu is not None:
+        shown["gpu_index"] = result.gpu
+    word = _word(result.result)
     shown["result"] = word if word in _RESULTS else _unknown(word)
-    message, code = _warning(said.result)
+    message, code = _warning(result.result)
     if message:
         shown["message"] = message[:_MOST_TEXT]
     if code is not None:
         shown["error_code"] = code
-    for leaf, found in shown.items():
-        capture.put_at(part, leaf, found, at)
+    for leaf, item in shown.items():
+        capture.put_at(part, leaf, item, at)
 
 
 def _unknown(word: str) -> Mapping[str, str]:
@@ -114,17 +114,17 @@ def _word(result: Json) -> str:
 
 def _warning(result: Json) -> tuple[str, int | None]:
     """Return what went wrong: the first number, all texts; else what the test found."""
-    found = result.get("warnings")
-    listed = found if isinstance(found, list) else [found]
+    outcome = result.get("warnings")
+    listed = outcome if isinstance(outcome, list) else [outcome]
     texts: list[str] = []
     code: int | None = None
-    for one in listed:
-        if isinstance(one, dict):
-            number = one.get("error_id")
+    for item in listed:
+        if isinstance(item, dict):
+            number = item.get("error_id")
             code = number if code is None and type(number) is int else code
-            texts.append(str(one.get("warning", one.get("warnings", ""))))
-        elif isinstance(one, str):
-            texts.append(one)
+            texts.append(str(item.get("warning", item.get("warnings", ""))))
+        elif isinstance(item, str):
+            texts.append(item)
     texts = [text for text in texts if text]
     info = result.get("info")
     if not texts and isinstance(info, str):
@@ -133,15 +133,15 @@ def _warning(result: Json) -> tuple[str, int | None]:
 
 
 def _object(data: Json, key: str) -> Json:
-    found = data.get(key)
-    return found if isinstance(found, dict) else {}
+    result = data.get(key)
+    return result if isinstance(result, dict) else {}
 
 
 def _objects(data: Json, key: str, path: KeyPath) -> Iterator[tuple[KeyPath, Json]]:
-    found = data.get(key)
-    for number, one in enumerate(found if isinstance(found, list) else []):
-        if isinstance(one, dict):
-            yield (*path, key, number), one
+    result = data.get(key)
+    for number, item in enumerate(result if isinstance(result, list) else []):
+        if isinstance(item, dict):
+            yield (*path, key, number), item
 
 
 READER = Reader(FORMAT, "measurement", _detect, _read, keys=_TOP)

@@ -27,7 +27,7 @@ def _detect(source: Source) -> float:
 def _read(source: Source) -> Reading:
     """Return the table of GPUs; those of switches and processors have other leaves."""
     capture = Capture(source.name, "dcgmi discovery -l")
-    expected, found = -1, 0
+    expected, number = -1, 0
     part: tuple[str, int] | None = None
     for line_number, line in enumerate(source.text.splitlines(), 1):
         span, text = line_span(line_number, line), line.strip()
@@ -36,21 +36,21 @@ def _read(source: Source) -> Reading:
             capture.listed("gpus", span)
         elif text.endswith(" found."):
             part = None
-            if expected >= 0 and found >= expected:
+            if expected >= 0 and number >= expected:
                 break
         else:
             cells = [cell.strip() for cell in text.strip("|").split("|")]
             if len(cells) < 2 or expected < 0:  # noqa: PLR2004 - number and text
                 continue
             if cells[0].isdecimal():
-                found += 1
+                number += 1
                 part = "gpus", capture.add("gpus", span)
             key, _, value = cells[1].partition(":")
             if part is not None and key in _LEAVES:
                 leaf, convert = _LEAVES[key]
                 capture.put_at(part, leaf, told(value.strip(), convert), span, key)
-    if found != expected:
-        capture.partial("gpus", f"shows {found} of {expected} GPUs")
+    if number != expected:
+        capture.partial("gpus", f"shows {number} of {expected} GPUs")
     return node_reading(capture.node(), FactSheet(source.name))
 
 

@@ -79,13 +79,15 @@ def detect(source: Source) -> float:
     """Recognise it by variables of training; commands of a script name it instead."""
     if nccl_conf.detect(source):
         return 0.0
-    found = (*variables(source),)
-    names = {one.name for one in found}
+    result = (*variables(source),)
+    names = {variable.name for variable in result}
     shared = len(names & _SHARED)
     is_training = shared >= _TELLING or any(_tells_training(name) for name in names)
     if not is_training and not shared:
         # Whoever reads a script reads the credential in it, whatever else it sets.
-        is_leaking = any(secret_kind(one.name, one.value or "") for one in found)
+        is_leaking = any(
+            secret_kind(variable.name, variable.value or "") for variable in result
+        )
         return _BESIDE_OTHERS if is_leaking else 0.0
     if _is_plain(source):
         return _ALONE if is_training else 0.0
@@ -119,12 +121,12 @@ def _is_building(command: Command) -> bool:
 def read(source: Source) -> Reading:
     """Return the variables that reach the training process."""
     sheet = FactSheet(source.name)
-    found = tuple(variables(source))
-    for variable in found:
+    result = tuple(variables(source))
+    for variable in result:
         if variable.name in _ALLOCATOR and variable.value is not None:
             leaf = "memory.allocator_configuration"
             sheet.state(leaf, variable.value, variable.place)
-    return Reading(sheet, variables=found)
+    return Reading(sheet, variables=result)
 
 
 def _is_plain(source: Source) -> bool:
@@ -149,17 +151,19 @@ def variables(source: Source) -> list[Variable]:
     shown = script.exports
     if not script.commands and not shown:
         shown = script.variables
-    found = {name: _variable(source.name, one) for name, one in shown.items()}
-    found.update(_given(source))
-    return list(found.values())
+    result = {
+        name: _variable(source.name, assignment) for name, assignment in shown.items()
+    }
+    result.update(_given(source))
+    return list(result.values())
 
 
-def _variable(file: str, one: Assignment) -> Variable:
-    word = one.value
+def _variable(file: str, assignment: Assignment) -> Variable:
+    word = assignment.value
     span = Span(word.line, word.column, max(1, word.length))
-    is_known = word.resolved and not one.conditional
-    place = Place(file, one.name, span=span)
-    return Variable(one.name, word.text if is_known else None, place, word.raw)
+    is_known = word.resolved and not assignment.conditional
+    place = Place(file, assignment.name, span=span)
+    return Variable(assignment.name, word.text if is_known else None, place, word.raw)
 
 
 def _given(source: Source) -> Iterator[tuple[str, Variable]]:
@@ -167,13 +171,13 @@ def _given(source: Source) -> Iterator[tuple[str, Variable]]:
     trains = _training_commands(source)
     given: dict[str, list[Variable]] = {}
     for command in trains:
-        for one in command.environment:
-            variable = _variable(source.name, one)
+        for assignment in command.environment:
+            variable = _variable(source.name, assignment)
             given.setdefault(variable.name, []).append(variable)
-    for name, found in given.items():
-        first = found[0]
-        values = {one.value for one in found}
-        is_shared = len(found) == len(trains) and len(values) == 1
+    for name, item in given.items():
+        first = item[0]
+        values = {variable.value for variable in item}
+        is_shared = len(item) == len(trains) and len(values) == 1
         yield name, first if is_shared else first._replace(value=None)
 
 
@@ -182,9 +186,15 @@ def _training_commands(source: Source) -> Sequence[Command]:
     launched = [launch.command for launch in launches(source)]
     if launched:
         return launched
-    commands = [one for one in source.script.commands if not mentions_only(one)]
-    started = [one for one in commands if python_program(one) or starts_tasks(one)]
-    return started or [one for one in commands if one.environment]
+    commands = [
+        command for command in source.script.commands if not mentions_only(command)
+    ]
+    started = [
+        command
+        for command in commands
+        if python_program(command) or starts_tasks(command)
+    ]
+    return started or [command for command in commands if command.environment]
 
 
 def _of_lines(source: Source) -> dict[str, Variable]:
@@ -193,7 +203,7 @@ def _of_lines(source: Source) -> dict[str, Variable]:
     What a shell reads alike is taken from it: quotes, `${NAME}`, several lines.
     """
     assigned = source.script.variables
-    found: dict[str, Variable] = {}
+    result: dict[str, Variable] = {}
     inside = 0  # the last line of a value that runs over several
     for number, line in enumerate(source.text.split("\n"), 1):
         match = _LINE.match(line)
@@ -201,22 +211,22 @@ def _of_lines(source: Source) -> dict[str, Variable]:
             continue
         name, rest = match.groups()
         written = _COMMENT.sub("", rest)
-        one = assigned.get(name)
+        assignment = assigned.get(name)
         is_word = not _BLANK.search(written)
         if (
-            one is not None
-            and one.line == number
-            and (is_word or one.value.raw.startswith(written))
+            assignment is not None
+            and assignment.line == number
+            and (is_word or assignment.value.raw.startswith(written))
         ):
-            found[name] = _variable(source.name, one)
-            inside = number + one.value.raw.count("\n")
+            result[name] = _variable(source.name, assignment)
+            inside = number + assignment.value.raw.count("\n")
             continue
         place = Place(
             source.name, name, span=Span(number, match.start(2) + 1, len(written) or 1)
         )
         value = None if "$" in written else written.strip("\"'")
-        found[name] = Variable(name, value, place, written)
-    return found
+        result[name] = Variable(name, value, place, written)
+    return result
 
 
 READER = ScriptReader(format="env", role="environment", detect=detect, read=read)

@@ -184,15 +184,15 @@ def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
 
 def read(source: Source) -> Reading:
     """Return what the arguments of the training commands state and share."""
-    readings = [_read(source, one) for one in _trainings(source)]
+    readings = [_read(source, training) for training in _trainings(source)]
     if len(readings) == 1:
         return readings[0]
     sheet = FactSheet(source.name)
     if not readings:
         return Reading(sheet)
-    parts = [one.facts.facts for one in readings]
+    parts = [reading.facts.facts for reading in readings]
     sheet.facts.extend(shared_facts(parts, "training commands"))
-    return Reading(sheet, joined_keys([one.keyed for one in readings]))
+    return Reading(sheet, joined_keys([reading.keyed for reading in readings]))
 
 
 def _read(source: Source, training: Training) -> Reading:
@@ -221,7 +221,8 @@ def _read(source: Source, training: Training) -> Reading:
 def _is_trainer(training: Training) -> bool:
     """Whether the Trainer runs, so that its defaults hold where no flag is given."""
     return base_name(training.program) in _PROGRAMS or any(
-        str(one.path[0]) in _TRAINER_ONLY | TRL_KEYS for one in training.flags.settings
+        str(setting.path[0]) in _TRAINER_ONLY | TRL_KEYS
+        for setting in training.flags.settings
     )
 
 

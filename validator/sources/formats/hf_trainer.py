@@ -346,11 +346,11 @@ def state_arguments(config: Config) -> None:
         ("sft", _INSTRUCTION_KEYS),
     ):
         if role == "lora":
-            found = [key for key in keys if config.switch(key) is True]
+            texts = [key for key in keys if config.switch(key) is True]
         else:
-            found = [key for key in keys if config.get(key) is not None]
-        if found:
-            config.derive("run.role", role, f"{found[0]} is set", found[0])
+            texts = [key for key in keys if config.get(key) is not None]
+        if texts:
+            config.derive("run.role", role, f"{texts[0]} is set", texts[0])
             break
     for key in ("gradient_checkpointing", "activation_checkpointing"):
         state_recompute(config, key)

@@ -94,7 +94,11 @@ def detect(source: Source) -> float:
     text = source.text
     if not _SETTING.search(text) and not any(sign in text for sign in _SIGNS):
         return 0.0
-    return 0.9 if any(_is_read(source, one) for one in trainings(source)) else 0.0
+    return (
+        0.9
+        if any(_is_read(source, training) for training in trainings(source))
+        else 0.0
+    )
 
 
 def _is_read(source: Source, training: Training) -> bool:
@@ -105,8 +109,8 @@ def _is_read(source: Source, training: Training) -> bool:
 
 def trainings(source: Source) -> list[Training]:
     """Return the commands of a script that train with settings of this kind."""
-    found = (_training(command) for command in source.script.commands)
-    return [one for one in found if one is not None]
+    result = (_training(command) for command in source.script.commands)
+    return [training for training in result if training is not None]
 
 
 def _training(command: Command) -> Training | None:
@@ -126,11 +130,11 @@ def _training(command: Command) -> Training | None:
     fewest = 0 if is_named else 1 if kind else _FEWEST_SETTINGS
     if len(settings) < fewest:
         return None
-    taken = {one.word for one in settings}
+    taken = {setting.word for setting in settings}
     taken.update(values[0] for _, values, _ in flags.values() if values)
     more = (word for word in arguments if word not in taken)
     return Training(
-        program, kind, settings, flags, any(may_hold_options(one) for one in more)
+        program, kind, settings, flags, any(may_hold_options(word) for word in more)
     )
 
 
@@ -175,7 +179,7 @@ def read(source: Source) -> Reading:
     sheet = FactSheet(source.name)
     if not readings:
         return Reading(sheet)
-    parts = [one.facts.facts for one in readings]
+    parts = [reading.facts.facts for reading in readings]
     sheet.facts.extend(shared_facts(parts, "training commands"))
     return Reading(sheet)
 
@@ -227,9 +231,9 @@ def _chosen_reader(
     Other frameworks have programs of the names that NeMo-RL's have.
     """
     if config is not None and training.format in {"", _NEMO_RL}:
-        found = _reader("", merged(document, config))
-        if found is not None:
-            return found
+        reader = _reader("", merged(document, config))
+        if reader is not None:
+            return reader
     return _reader(training.format, document)
 
 
@@ -256,7 +260,7 @@ def _config(training: Training) -> Config | None:
     folder = _value(training, _FOLDER_FLAGS)
     inside = (folder.text,) if folder is not None else ("conf", "config", ".")
     program = training.program.text.rpartition("/")[0]
-    folders = [f"{program}/{one}" for one in inside if program]
+    folders = [f"{program}/{text}" for text in inside if program]
     return Config(with_suffix(named.text), (*inside, *folders), named)
 
 

@@ -28,7 +28,7 @@ def detect(document: Document) -> float:
     """Recognise it by `recipes`, here or in the defaults, and the launcher's keys."""
     data = section(document.data)
     chosen = (section(entry) for entry in items(data.get("defaults")))
-    if not section(data, "recipes") and not any("recipes" in one for one in chosen):
+    if not section(data, "recipes") and not any("recipes" in item for item in chosen):
         return 0.0
     signs = sum(key in data for key in _SIGNS)
     return min(0.98, 0.6 + 0.07 * signs) if signs >= _FEWEST_SIGNS else 0.0

@@ -334,13 +334,13 @@ def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[Group]
     A pre-flight of all nodes, or a download, before the job that trains.
     """
     jobs = [
-        section(one) for one in items(fields_at(document, at).get("replicatedJobs"))
+        section(item) for item in items(fields_at(document, at).get("replicatedJobs"))
     ]
     awaited = [
-        one.get("name")
+        item.get("name")
         for job in jobs
-        for one in map(section, items(job.get("dependsOn")))
-        if one.get("status") == "Complete"
+        for item in map(section, items(job.get("dependsOn")))
+        if item.get("status") == "Complete"
     ]
     for job, group in zip(jobs, _replicated_jobs(document, at), strict=True):
         if job.get("name") is None or job["name"] not in awaited:

@@ -60,8 +60,8 @@ def detect(source: Source) -> float:
 
 
 def _launches(source: Source) -> list[Launch]:
-    found = (_launch(source, command) for command in source.script.commands)
-    return [one for one in found if one is not None]
+    result = (_launch(source, command) for command in source.script.commands)
+    return [launch for launch in result if launch is not None]
 
 
 def _launch(source: Source, command: Command) -> Launch | None:
@@ -71,9 +71,14 @@ def _launch(source: Source, command: Command) -> Launch | None:
     for position, word in enumerate(words[:-1]):
         if base_name(word) in _PROGRAMS and words[position + 1].text in _TRAINING:
             environment = {
-                name: one.value for name, one in source.script.exports.items()
+                name: export.value for name, export in source.script.exports.items()
             }
-            environment.update({one.name: one.value for one in command.environment})
+            environment.update(
+                {
+                    assignment.name: assignment.value
+                    for assignment in command.environment
+                }
+            )
             return Launch(word, words[position + 2 :], environment)
     return None
 
@@ -83,19 +88,19 @@ def read(source: Source) -> Reading:
 
     Commands for several nodes stand beside each other; what they share is stated.
     """
-    found = _launches(source)
+    launches = _launches(source)
     sheet = FactSheet(source.name)
-    if not found:
+    if not launches:
         return Reading(sheet)
-    parts = [_launched(source.name, one) for one in found]
+    parts = [_launched(source.name, launch) for launch in launches]
     sheet.facts.extend(shared_facts(parts, "launches of llamafactory-cli"))
-    readings = [one for launch in found if (one := _trained(source, launch))]
+    readings = [reading for launch in launches if (reading := _trained(source, launch))]
     if not readings:
         return Reading(sheet)
-    targets = {one.references[:1] and one.references[0].target for one in readings}
+    targets = {item.references[:1] and item.references[0].target for item in readings}
     if len(targets) > 1:
         return Reading(sheet)  # several trainings: none of their files is meant
-    settings = [one.facts.facts for one in readings]
+    settings = [item.facts.facts for item in readings]
     sheet.facts.extend(shared_facts(settings, "trainings"))
     return readings[0]._replace(facts=sheet)
 

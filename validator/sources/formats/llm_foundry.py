@@ -287,10 +287,10 @@ def composer_time(value: object) -> ComposerTime | Unusable:
         return ComposerTime(float(value), "ep", f"{value}")
     if not isinstance(value, str):
         return Unusable(f"{value!r:.60} is no time")
-    found = _TIME.match(value.lower())
-    if found is None:
+    match = _TIME.match(value.lower())
+    if match is None:
         return placeholder(value) or Unusable(f"{value!r:.60} is no time")
-    return ComposerTime(float(found[1]), cast("_Unit", found[2]), value.strip())
+    return ComposerTime(float(match[1]), cast("_Unit", match[2]), value.strip())
 
 
 def _steps_of(time: ComposerTime, step: _Step, run: int | None) -> int | None:
@@ -521,10 +521,10 @@ def _interval(
         config.derive(unit, "epoch", time.text, key)
         reason = f"{time.text}: the steps of an epoch are not known"
         config.unusable(leaf, reason, key)
-    elif (found := _steps_of(time, step, steps)) is None:
+    elif (result := _steps_of(time, step, steps)) is None:
         config.unusable(leaf, f"{time.text}: the steps are not known", key)
     else:
-        config.derive(leaf, found, _in_steps(time, step), key)
+        config.derive(leaf, result, _in_steps(time, step), key)
         config.derive(unit, "steps", time.text, key)
 
 
@@ -536,8 +536,8 @@ def _schedule(config: Config, step: _Step, steps: int | None) -> None:
             config.unusable(leaf, time.reason, key)
         elif time.unit == "dur":
             config.derive("optimizer.warmup_ratio", time.amount, time.text, key)
-        elif (found := _steps_of(time, step, steps)) is not None:
-            config.derive(leaf, found, _in_steps(time, step), key)
+        elif (result := _steps_of(time, step, steps)) is not None:
+            config.derive(leaf, result, _in_steps(time, step), key)
     config.scale_rate("optimizer.lr", "scheduler.alpha_f")
     clip = "algorithms.gradient_clipping"
     if config.get(f"{clip}.clipping_type") == "norm":
@@ -570,9 +570,9 @@ def _telemetry(config: Config, step: _Step, steps: int | None) -> None:
         config.default(leaf, 1, f"{key} is not set: 1ba")
     else:
         time = composer_time(stated)
-        found = None if isinstance(time, Unusable) else _steps_of(time, step, steps)
-        if found is not None:
-            config.derive(leaf, found, str(stated), key)
+        result = None if isinstance(time, Unusable) else _steps_of(time, step, steps)
+        if result is not None:
+            config.derive(leaf, result, str(stated), key)
     loggers = config.section("loggers").data
     if loggers:
         names = tuple(str(name) for name in loggers)

@@ -64,16 +64,18 @@ def _read(source: Source) -> Reading:
     """Return the devices that a node is judged by, and the bridges above them."""
     capture = Capture(source.name, "lspci")
     devices = _devices_of(source.text)
-    bridges = {one.secondary: one for one in devices if one.secondary}
-    judged = [one for one in devices if _is_judged(one)]
+    bridges = {device.secondary: device for device in devices if device.secondary}
+    judged = [device for device in devices if _is_judged(device)]
     above = {
-        bridge.address for one in judged for bridge in _bridges_above(one, bridges)
+        bridge.address
+        for device in judged
+        for bridge in _bridges_above(device, bridges)
     }
     capture.listed("pci_devices", devices[0].span if devices else Span(1, 1, 1))
     for device in devices:
         if device in judged or device.address in above:
             _put(capture, device, bridges)
-    if not any(one.device_class == _HOST_BRIDGE for one in devices):
+    if not any(device.device_class == _HOST_BRIDGE for device in devices):
         reason = "has no host bridge: lspci may have been asked for some devices"
         capture.partial("pci_devices", reason)
     return node_reading(capture.node(), FactSheet(source.name))
@@ -97,9 +99,9 @@ class Device:
         """Domain and bus: 0000:1b."""
         return self.address.rpartition(":")[0]
 
-    def put(self, leaf: str, found: Found, span: Span) -> None:
+    def put(self, leaf: str, result: Found, span: Span) -> None:
         """Put down a leaf."""
-        self.lines.append(Line(leaf, found, span))
+        self.lines.append(Line(leaf, result, span))
 
 
 def _is_judged(device: Device) -> bool:
@@ -110,12 +112,12 @@ def _is_judged(device: Device) -> bool:
 
 def _bridges_above(device: Device, bridges: dict[str, Device]) -> list[Device]:
     """From the root port down."""
-    found: list[Device] = []
+    devices: list[Device] = []
     bridge = bridges.get(device.bus)
-    while bridge is not None and bridge not in found and len(found) < _MOST_ABOVE:
-        found.insert(0, bridge)
+    while bridge is not None and bridge not in devices and len(devices) < _MOST_ABOVE:
+        devices.insert(0, bridge)
         bridge = bridges.get(bridge.bus)
-    return found
+    return devices
 
 
 def _put(capture: Capture, device: Device, bridges: dict[str, Device]) -> None:
@@ -141,7 +143,7 @@ class Line(Record):
 
 def _devices_of(text: str) -> list[Device]:
     """Return the devices of what lspci printed, in its order."""
-    found: list[Device] = []
+    devices: list[Device] = []
     for line_number, line in enumerate(text.splitlines(), 1):
         span = line_span(line_number, line)
         head = _HEAD.match(line)
@@ -149,7 +151,7 @@ def _devices_of(text: str) -> list[Device]:
             address = pci_address(head[1])
             device_class = head[3] or _CLASSES.get(head[2].strip(), "")
             device = Device(address, device_class, span)
-            found.append(device)
+            devices.append(device)
             if interface := _INTERFACE.search(line):
                 device.interface = interface[1]
             ids = _IDS.findall(head[4])
@@ -157,9 +159,9 @@ def _devices_of(text: str) -> list[Device]:
                 device.vendor = ids[-1][0]
                 device.put("vendor", f"0x{ids[-1][0]}", span)
                 device.put("device", f"0x{ids[-1][1]}", span)
-        elif found and line[:1].isspace():
-            _detail(found[-1], line.strip(), span)
-    return found
+        elif devices and line[:1].isspace():
+            _detail(devices[-1], line.strip(), span)
+    return devices
 
 
 def _detail(device: Device, text: str, span: Span) -> None:

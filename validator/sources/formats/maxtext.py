@@ -187,18 +187,18 @@ def parents(document: Document) -> tuple[Parent, ...]:
     """
     data = section(document.data)
     base, model = data.get("base_config"), data.get("model_name")
-    found: list[Parent] = []
+    result: list[Parent] = []
     at: KeyPath
     if isinstance(base, str) and base:
         at = ("base_config",)
         is_tabulated = base.rpartition("/")[2] == "base.yml"
-        found.append(Parent(base, at, (), _BASE_FOLDERS, is_optional=is_tabulated))
+        result.append(Parent(base, at, (), _BASE_FOLDERS, is_optional=is_tabulated))
     if isinstance(model, str) and model not in {"", "default"}:
         at = ("model_name",)
         target = model.replace("-Instruct", "") + ".yml"
         parent = Parent(target, at, (), _MODEL_FOLDERS, wins=True, is_optional=True)
-        found.append(parent)
-    return tuple(found)
+        result.append(parent)
+    return tuple(result)
 
 
 def read(document: Document) -> Reading:

@@ -86,15 +86,15 @@ def read(source: Source) -> Reading:
     Of several commands, as branches of a script make them, what they share counts.
     """
     catalogue = load_framework("megatron-lm")
-    found = [_arguments(command, catalogue) for command in _commands(source)]
-    found = [one for one in found if one.found]
+    argument_lists = [_arguments(command, catalogue) for command in _commands(source)]
+    argument_lists = [arguments for arguments in argument_lists if arguments.found]
     sheet = FactSheet(source.name)
-    if not found:
+    if not argument_lists:
         return Reading(sheet)
-    parts = [_facts(source.name, arguments) for arguments in found]
+    parts = [_facts(source.name, arguments) for arguments in argument_lists]
     sheet.facts.extend(shared_facts(parts, "training commands"))
     state_container(sheet, source)
-    keyed = _keyed(source.name, found, catalogue)
+    keyed = _keyed(source.name, argument_lists, catalogue)
     return Reading(sheet, keyed, references=references(source))
 
 
@@ -108,21 +108,21 @@ def _arguments(command: Command, catalogue: FrameworkKeys) -> Arguments:
             break
         if _is_program(word):
             start = position + 1
-    found = options(words[start:])
+    text_lists = options(words[start:])
     first = next((i for i in range(start, len(words)) if _is_flag(words[i])), start)
-    surplus = [*words[start:first], *_surplus(found, catalogue)]
+    surplus = [*words[start:first], *_surplus(text_lists, catalogue)]
     hidden = next((word.text for word in surplus if _may_hold_options(word)), "")
-    hidden = hidden or given_elsewhere(flag for flag, _, _ in found)
-    return Arguments(found, hidden or _replaced(found, catalogue))
+    hidden = hidden or given_elsewhere(flag for flag, _, _ in text_lists)
+    return Arguments(text_lists, hidden or _replaced(text_lists, catalogue))
 
 
-def _replaced(found: Sequence[Option], catalogue: FrameworkKeys) -> str:
+def _replaced(text_lists: Sequence[Option], catalogue: FrameworkKeys) -> str:
     """What sets arguments that the command does not show, or swallows some of it.
 
     A placeholder of several words, `--save <PATH TO CHECKPOINTS> --load`, is a
     redirection to the shell, that takes the next flag with it.
     """
-    for flag, values, _ in found:
+    for flag, values, _ in text_lists:
         if flag == _OF_SLIME:
             return "what slime sets by itself"
         row = catalogue.lookup((flag,))
@@ -140,9 +140,9 @@ def _is_flag(word: Word) -> bool:
     return word.text.startswith("-")
 
 
-def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word]:
+def _surplus(text_lists: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word]:
     """Return the words after a flag that it does not take as its values."""
-    for flag, values, _ in found:
+    for flag, values, _ in text_lists:
         row = catalogue.lookup((flag,))
         kind = row.type if row is not None else "any"
         if kind == "flag":
@@ -181,17 +181,17 @@ def _facts(file: str, arguments: Arguments) -> list[Fact]:
 
 def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
     """Return the flags of one command by name."""
-    found = last_options(arguments.found)
-    return {name: flag_of_option(file, option) for name, option in found.items()}
+    result = last_options(arguments.found)
+    return {name: flag_of_option(file, option) for name, option in result.items()}
 
 
 def _keyed(
-    file: str, found: Sequence[Arguments], catalogue: FrameworkKeys
+    file: str, argument_lists: Sequence[Arguments], catalogue: FrameworkKeys
 ) -> KeyedFile:
     """Return the flags of the commands, each place once."""
     keys: dict[Place, StatedKey] = {}
     refused: dict[LoadedAs, None] = {}
-    for arguments in found:
+    for arguments in argument_lists:
         for name, flag in _given(file, arguments).items():
             value = flag.texts[0] if len(flag.texts) == 1 else [*flag.texts]
             keys[flag.named_at] = StatedKey(
@@ -210,7 +210,9 @@ def _keyed(
         tuple(keys.values()),
         catalogue,
         loaded_as=tuple(refused),
-        hidden=next((one.hidden for one in found if one.hidden), ""),
+        hidden=next(
+            (arguments.hidden for arguments in argument_lists if arguments.hidden), ""
+        ),
     )
 
 

@@ -60,7 +60,9 @@ def read(document: Document) -> Reading:
         state_arguments(sheet, given, hidden=given_elsewhere(given))
         sheet.state("run.framework", "megatron-lm", (_ARGUMENTS,))
     if data.get("MODE") == _INFERENCE:
-        sheet.facts = [one for one in sheet.facts if one.name.startswith(_OF_INFERENCE)]
+        sheet.facts = [
+            fact for fact in sheet.facts if fact.name.startswith(_OF_INFERENCE)
+        ]
     kind = data.get("TEST_TYPE")
     if isinstance(kind, str) and kind != _RELEASE:
         note = f"a functional test of the type {kind:.40}"
@@ -77,17 +79,17 @@ def read(document: Document) -> Reading:
 
 def _given(document: Document, arguments: Mapping[str, object]) -> Given:
     """Return the flags of the command line that the harness makes of the map."""
-    found: dict[str, Flag] = {}
+    result: dict[str, Flag] = {}
     for name, value in arguments.items():
         if not _is_flag(name) or value == "":
             continue
         place = document.place((_ARGUMENTS, name))
         texts = _texts(value)
-        open_text = next((one for one in texts if "$" in one), None)
+        open_text = next((text for text in texts if "$" in text), None)
         unknown = f"{open_text[:60]} is set outside the file" if open_text else ""
         doubt = _doubt(name, texts)
-        found[name] = Flag(name, texts, place, place, doubt, unknown)
-    return found
+        result[name] = Flag(name, texts, place, place, doubt, unknown)
+    return result
 
 
 def _doubt(name: str, texts: tuple[str, ...]) -> str:
@@ -102,7 +104,7 @@ def _doubt(name: str, texts: tuple[str, ...]) -> str:
 def _texts(value: object) -> tuple[str, ...]:
     """Return the words after a flag; none for `true`."""
     if isinstance(value, list):
-        return tuple(str(one) for one in value)
+        return tuple(str(item) for item in value)
     text = _text(value)
     if text == "true":
         return ()
@@ -135,7 +137,7 @@ def _keyed(document: Document, given: Given) -> KeyedFile:
         tuple(keys),
         catalogue,
         twice=keyed_file(document, _FORMAT, None).twice if document.duplicates else (),
-        loaded_as=tuple(one for one in refused if one is not None),
+        loaded_as=tuple(loaded_as for loaded_as in refused if loaded_as is not None),
         hidden=given_elsewhere(given),
     )
 

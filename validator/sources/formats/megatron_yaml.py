@@ -86,7 +86,7 @@ def _add(
         return
     texts: tuple[str, ...] = ()
     if isinstance(value, list):
-        texts = tuple(str(one) for one in value)
+        texts = tuple(str(item) for item in value)
     elif value is not True:
         texts = (str(value),)
     unusable = placeholder(value)

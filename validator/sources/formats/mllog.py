@@ -99,15 +99,15 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
     if mark is None:
         return None
     try:
-        found, _ = _decode(text, mark.end())
+        result, _ = _decode(text, mark.end())
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         return None
-    kind, key = found.get("event_type"), found.get("key")
+    kind, key = result.get("event_type"), result.get("key")
     if kind not in _TYPES or not isinstance(key, str):
         return None
-    stated = found.get("metadata")
+    stated = result.get("metadata")
     metadata: Json = stated if isinstance(stated, dict) else {}
     rank = _LABEL.fullmatch(label)
     samples = keys.whole(metadata.get("samples_count"))
@@ -117,9 +117,9 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
         int(rank[1]) if rank else None,
         kind,
         key,
-        found.get("value"),
+        result.get("value"),
         metadata,
-        found.get("time_ms"),
+        result.get("time_ms"),
         step if samples is None else samples,
         samples is not None,
     )
@@ -127,18 +127,22 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
 
 def _batch(entries: list[_Entry]) -> int | None:
     """Return the global batch, where the log tells one and the same."""
-    stated = {keys.whole(one.value) for one in entries if one.key == _BATCH}
+    stated = {keys.whole(entry.value) for entry in entries if entry.key == _BATCH}
     return stated.pop() if len(stated) == 1 else None
 
 
 def _counts_samples(entries: list[_Entry], batch: int | None) -> bool | None:
     """Whether `step` counts samples: more steps than samples allow; None if unsure."""
-    steps = [one.stated for one in entries if one.stated and not one.is_of_samples]
-    samples = [one.stated for one in entries if one.stated and one.is_of_samples]
+    steps = [
+        entry.stated for entry in entries if entry.stated and not entry.is_of_samples
+    ]
+    samples = [
+        entry.stated for entry in entries if entry.stated and entry.is_of_samples
+    ]
     if not steps or not batch or batch == 1:
         return False
     if not samples:
-        return None if all(one % batch == 0 for one in steps) else False
+        return None if all(step % batch == 0 for step in steps) else False
     return max(steps) > max(samples) / batch + 1
 
 
@@ -184,8 +188,8 @@ def _numbers(entry: _Entry) -> Iterator[tuple[str, float]]:
     if value is not None:
         yield entry.key, value
     elif isinstance(entry.value, dict):
-        for name, one in entry.value.items():
-            number = keys.number(one)
+        for name, item in entry.value.items():
+            number = keys.number(item)
             if number is not None:
                 yield f"{entry.key}.{name}", number
     rate = keys.number(entry.metadata.get(_LEARNING_RATE))

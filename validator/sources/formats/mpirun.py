@@ -71,33 +71,33 @@ def _trainings(source: Source) -> Iterator[tuple[MpiRun, bool]]:
         launch = launch_of(command)
         if launch is None and python_program(command) is None:
             continue
-        found = mpi_run_of(command)
-        if found is not None:
-            yield found, launch is not None
+        mpi_run = mpi_run_of(command)
+        if mpi_run is not None:
+            yield mpi_run, launch is not None
 
 
 def read(source: Source) -> Reading:
     """Return nodes, processes and GPUs of the programs that train."""
     sheet = FactSheet(source.name)
     parts = [
-        _facts(source, found, by_launcher=by_launcher)
-        for found, by_launcher in _trainings(source)
+        _facts(source, mpi_run, by_launcher=by_launcher)
+        for mpi_run, by_launcher in _trainings(source)
     ]
     sheet.facts.extend(shared_facts(parts, "commands under MPI"))
     return Reading(sheet, references=references(source))
 
 
-def _facts(source: Source, found: MpiRun, *, by_launcher: bool) -> list[Fact]:
+def _facts(source: Source, mpi_run: MpiRun, *, by_launcher: bool) -> list[Fact]:
     sheet = FactSheet(source.name)
     if by_launcher:
-        _state_count(sheet, _TASKS, found.ranks_per_node)
+        _state_count(sheet, _TASKS, mpi_run.ranks_per_node)
     else:
-        place = word_place(source.name, found.name, found.word)
-        sheet.state("recovery.launcher", found.name, place)
+        place = word_place(source.name, mpi_run.name, mpi_run.word)
+        sheet.state("recovery.launcher", mpi_run.name, place)
         _state_libraries(sheet, source, place)
-        _state_restarts(sheet, found)
-        _state_ranks(sheet, source, found)
-    _state_nodes(sheet, found)
+        _state_restarts(sheet, mpi_run)
+        _state_ranks(sheet, source, mpi_run)
+    _state_nodes(sheet, mpi_run)
     return sheet.facts
 
 
@@ -122,32 +122,37 @@ def _state_libraries(sheet: FactSheet, source: Source, place: Place) -> None:
     """
     if source.name.lower().endswith(_DOCUMENTS):
         return
-    found = next((word for word in _OWN_LIBRARIES if word in source.text), "")
-    note = f"{found} in the script" if found else "no image and no modules"
-    sheet.derive("recovery.has_own_libraries", bool(found), note, place)
+    text = next((word for word in _OWN_LIBRARIES if word in source.text), "")
+    note = f"{text} in the script" if text else "no image and no modules"
+    sheet.derive("recovery.has_own_libraries", bool(text), note, place)
 
 
-def _state_restarts(sheet: FactSheet, found: MpiRun) -> None:
+def _state_restarts(sheet: FactSheet, mpi_run: MpiRun) -> None:
     """The end of one process ends all, unless Horovod is elastic."""
-    if not found.is_elastic:
-        sheet.default("recovery.max_restarts", 0, f"{found.name} restarts nothing")
+    if not mpi_run.is_elastic:
+        sheet.default("recovery.max_restarts", 0, f"{mpi_run.name} restarts nothing")
 
 
-def _state_ranks(sheet: FactSheet, source: Source, found: MpiRun) -> None:
+def _state_ranks(sheet: FactSheet, source: Source, mpi_run: MpiRun) -> None:
     """One process for each GPU, unless the script picks devices itself."""
-    _state_count(sheet, _PROCESSES, found.ranks_per_node)
-    note = f"{found.name} starts one process for each GPU"
-    picks = any(one.name == "CUDA_VISIBLE_DEVICES" for one in source.script.assignments)
-    each = found.ranks_per_node
-    if each is None and (count := _on_each_host(found)) is not None:
-        places = (word_place(sheet.file, found.name, found.hosts_word or found.word),)
+    _state_count(sheet, _PROCESSES, mpi_run.ranks_per_node)
+    note = f"{mpi_run.name} starts one process for each GPU"
+    picks = any(
+        assignment.name == "CUDA_VISIBLE_DEVICES"
+        for assignment in source.script.assignments
+    )
+    each = mpi_run.ranks_per_node
+    if each is None and (count := _on_each_host(mpi_run)) is not None:
+        places = (
+            word_place(sheet.file, mpi_run.name, mpi_run.hosts_word or mpi_run.word),
+        )
         sheet.derive(_PROCESSES, count, "processes on each host", *places)
         if not picks:
             sheet.derive(_GPUS, count, note, *places)
     if each is not None and each.number is not None and not picks:
         sheet.derive(_GPUS, each.number, note, _place(sheet, each))
-    total = found.ranks
-    if total is None or found.is_elastic:
+    total = mpi_run.ranks
+    if total is None or mpi_run.is_elastic:
         return
     if total.number is None:
         sheet.unusable(_WORLD, unresolved(total.word), _place(sheet, total))
@@ -155,26 +160,26 @@ def _state_ranks(sheet: FactSheet, source: Source, found: MpiRun) -> None:
         sheet.derive(_WORLD, total.number, note, _place(sheet, total))
 
 
-def _on_each_host(found: MpiRun) -> int | None:
+def _on_each_host(mpi_run: MpiRun) -> int | None:
     """Processes on each of the hosts, where all of them are used alike."""
-    counts = {*found.hosts.values()}
-    total = found.ranks.number if found.ranks is not None else None
-    uses_all = found.ranks is None or total == sum(found.hosts.values())
+    counts = {*mpi_run.hosts.values()}
+    total = mpi_run.ranks.number if mpi_run.ranks is not None else None
+    uses_all = mpi_run.ranks is None or total == sum(mpi_run.hosts.values())
     return counts.pop() if len(counts) == 1 and uses_all else None
 
 
-def _state_nodes(sheet: FactSheet, found: MpiRun) -> None:
+def _state_nodes(sheet: FactSheet, mpi_run: MpiRun) -> None:
     """From processes in all and on a node, or from the list of hosts."""
-    total, each = found.ranks, found.ranks_per_node
+    total, each = mpi_run.ranks, mpi_run.ranks_per_node
     if total is not None and each is not None and total.number and each.number:
         if total.number % each.number == 0:
             nodes = total.number // each.number
             note = f"{total.number} processes / {each.number} a node = {nodes}"
             places = (_place(sheet, total), _place(sheet, each))
             sheet.derive(_NODES, nodes, note, *places)
-    elif found.hosts and (total is None or _on_each_host(found) is not None):
-        place = word_place(sheet.file, found.name, found.hosts_word or found.word)
-        sheet.derive(_NODES, len(found.hosts), f"{len(found.hosts)} hosts", place)
+    elif mpi_run.hosts and (total is None or _on_each_host(mpi_run) is not None):
+        place = word_place(sheet.file, mpi_run.name, mpi_run.hosts_word or mpi_run.word)
+        sheet.derive(_NODES, len(mpi_run.hosts), f"{len(mpi_run.hosts)} hosts", place)
 
 
 READER = ScriptReader(_FORMAT, "launcher", detect, read, words=_WORDS)

@@ -117,16 +117,18 @@ def read(document: Document) -> Reading:
     sheet.default("run.framework", "native", "stated in speccheck's own format")
     variables = dict(_variables(data.get(ENVIRONMENT)))
     refused.update(
-        (path, found) for path, found in variables.items() if isinstance(found, Refused)
+        (path, variable)
+        for path, variable in variables.items()
+        if isinstance(variable, Refused)
     )
     keyed = _keyed(document, refused)
     return Reading(
         sheet,
         keyed,
         tuple(
-            Variable(str(path[-1]), found, sheet.place(path))
-            for path, found in variables.items()
-            if isinstance(found, str)
+            Variable(str(path[-1]), variable, sheet.place(path))
+            for path, variable in variables.items()
+            if isinstance(variable, str)
         ),
     )
 
@@ -177,7 +179,9 @@ def _converted(document: Document, name: str, value: object, path: KeyPath) -> o
     if kind is int or kind is float:
         return _number(name, kind, value, refused)
     if kind == tuple[str, ...]:
-        is_fine = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        is_fine = isinstance(value, list) and all(
+            isinstance(item, str) for item in value
+        )
         return tuple(value) if is_fine and isinstance(value, list) else refused
     if isinstance(value, bool | list | dict):
         return refused
@@ -203,8 +207,8 @@ def value_of_text(name: str, text: str) -> object:
     kind = leaf_type(section, field)
     refused = Refused(_seen(text), _expected(name, kind))
     if kind is bool:
-        found = convert.boolean(text)
-        return found if isinstance(found, bool) else refused
+        result = convert.boolean(text)
+        return result if isinstance(result, bool) else refused
     if kind is int or kind is float:
         number = convert.parse_number(text)
         return refused if number is None else _number(name, kind, number, refused)
@@ -217,11 +221,13 @@ def _number(name: str, kind: object, value: object, refused: Refused) -> object:
     """A number; `2e-5` and `7e9`, which YAML 1.1 takes for texts, are numbers here."""
     if isinstance(value, str) and "e" in value.lower():
         value = convert.parse_number(value)
-    found = convert.integer(value) if kind is int else convert.number(value)
-    if not isinstance(found, int | float) or isinstance(value, str):
+    result = convert.integer(value) if kind is int else convert.number(value)
+    if not isinstance(result, int | float) or isinstance(value, str):
         return refused
     least = _least(name)
-    return found if isfinite(found) and (least is None or found >= least) else refused
+    return (
+        result if isfinite(result) and (least is None or result >= least) else refused
+    )
 
 
 def _capability(text: str) -> tuple[int, int] | None:
@@ -298,15 +304,15 @@ def native_keys() -> FrameworkKeys:
 def _keyed(document: Document, refused: Mapping[KeyPath, Refused]) -> KeyedFile:
     keyed = keyed_file(document, "native", native_keys())
     sheet = FactSheet.of(document)
-    found: list[LoadedAs] = []
+    loaded_values: list[LoadedAs] = []
     for path, (loaded, expected) in refused.items():
         raw, place = document.raw(path), sheet.place(path)
         written = loaded if raw is None else raw.text[:_SHOWN]
         if raw is not None and raw.quoted:
             written = f'"{written}"'
-        one = LoadedAs(dotted(path), written, loaded, expected, place, fatal=True)
-        found.append(one)
-    return keyed._replace(loaded_as=tuple(found))
+        loaded_as = LoadedAs(dotted(path), written, loaded, expected, place, fatal=True)
+        loaded_values.append(loaded_as)
+    return keyed._replace(loaded_as=tuple(loaded_values))
 
 
 # `model` and `data` alone say nothing: half of the other formats have them.

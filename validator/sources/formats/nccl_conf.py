@@ -22,7 +22,7 @@ def detect(source: Source) -> float:
     base = source.name.rpartition("/")[2]
     if not base.endswith(".conf"):
         return 0.0
-    names = [one.name.split() for one in _variables(source)]
+    names = [variable.name.split() for variable in _variables(source)]
     if not any(part.startswith(_FAMILY) for words in names for part in words):
         return 0.0
     is_sourced = any(words[:1] == ["export"] for words in names)
@@ -35,16 +35,16 @@ def read(source: Source) -> Reading:
 
 
 def _variables(source: Source) -> list[Variable]:
-    found: dict[str, Variable] = {}
+    result: dict[str, Variable] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
         name, equal, value = line.partition("=")
-        if not equal or line.startswith("#") or name in found:
+        if not equal or line.startswith("#") or name in result:
             continue
         key = name.strip()
         column = len(name) - len(name.lstrip()) + 1
         place = Place(source.name, key, span=Span(number, column, len(key) or 1))
-        found[name] = Variable(name, value, place, line)
-    return list(found.values())
+        result[name] = Variable(name, value, place, line)
+    return list(result.values())
 
 
 READER = ScriptReader("nccl-conf", "environment", detect, read, words=(_FAMILY,))

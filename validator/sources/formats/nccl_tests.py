@@ -114,7 +114,7 @@ def _put_sweep(
     points = [points_of(columns, row) for row in rows]
     factor = factor_of(point for row in points for point in row if point is not None)
     ranks = table.block.ranks
-    last = max((one.rank for one in ranks), default=0) + 1
+    last = max((rank.rank for rank in ranks), default=0) + 1
     leaves = {**shared, **rank_leaves(ranks, at, ranks_of_all_reduce(factor, last))}
     leaves["collective"] = _collective(capture, table, rows, factor, leaves["ranks"])
     if not rows:
@@ -123,7 +123,7 @@ def _put_sweep(
     first = rows[0].at
     leaves["data_type"] = LeafValue(rows[0].text(columns, "type"), first)
     for half, placement in enumerate(columns.placements):
-        known = [one for row in points if (one := row[half]) is not None]
+        known = [result for row in points if (result := row[half]) is not None]
         if not known:
             continue  # the log breaks off in its first row
         of_half = {**leaves, "placement": LeafValue(placement, at)}
@@ -184,10 +184,8 @@ def _collective(
     possible = candidates(redop, root, factor, ranks)
     if named is not None and named.collective in possible:
         return LeafValue(named.collective, named.line.span)
-    found = chosen(possible, capture.name)
-    return (
-        LeafValue(found, rows[0].at) if found else _unknown(alternatives(possible), at)
-    )
+    text = chosen(possible, capture.name)
+    return LeafValue(text, rows[0].at) if text else _unknown(alternatives(possible), at)
 
 
 def _unknown(words: str, at: Span) -> LeafValue:

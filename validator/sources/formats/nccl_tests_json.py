@@ -74,8 +74,8 @@ def _read(document: Document) -> Reading:
 
 def _results(data: Json) -> list[tuple[int, Json]]:
     """Return the results that are such, with their numbers."""
-    found = data.get("results")
-    rows = found if isinstance(found, list) else []
+    result = data.get("results")
+    rows = result if isinstance(result, list) else []
     return [
         (number, row)
         for number, row in enumerate(rows)
@@ -100,7 +100,7 @@ def _put_sweep(
         for placement in (OUT, IN)
     }
     data = document.data if isinstance(document.data, dict) else {}
-    measured = [point for one in points.values() for point in one]
+    measured = [point for item in points.values() for point in item]
     leaves["collective"] = _collective(document, data, rows, shared, measured)
     for placement, known in points.items():
         if not known:
@@ -129,10 +129,10 @@ def _point(row: Json, placement: str) -> Point:
     )
 
 
-def _spread(found: object) -> float | None:
+def _spread(result: object) -> float | None:
     """Quartiles apart, over the median; of few iterations there are none."""
-    listed = found if isinstance(found, list) else []
-    known = sorted(one for one in map(number_of, listed) if one is not None)
+    listed = result if isinstance(result, list) else []
+    known = sorted(value for value in map(number_of, listed) if value is not None)
     if len(known) < _LEAST_TIMES or len(known) != len(listed):
         return None
     low, middle, high = (_quantile(known, share) for share in (0.25, 0.5, 0.75))
@@ -150,8 +150,8 @@ def _shared(document: Document, data: Json) -> Leaves:
     config = _object(data, "config")
     leaves: Leaves = {}
 
-    def tell(leaf: str, found: Found, *path: str | int) -> None:
-        leaves[leaf] = LeafValue(found, document.place(path))
+    def tell(leaf: str, result: Found, *path: str | int) -> None:
+        leaves[leaf] = LeafValue(result, document.place(path))
 
     tell("tool", TOOL, "version")
     tell("backend", "nccl", "nccl_version")
@@ -185,21 +185,23 @@ def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[Rank]]:
     threads, gpus = (config.get(key) for key in ("nthreads", "ngpus"))
     each = threads * gpus if isinstance(threads, int) and isinstance(gpus, int) else 1
     named = [
-        one for one in devices if isinstance(one, dict) and _whole(one.get("rank"))
+        device
+        for device in devices
+        if isinstance(device, dict) and _whole(device.get("rank"))
     ]
-    firsts = [_size(one, "rank") for one in named]
+    firsts = [_size(item, "rank") for item in named]
     is_first_only = firsts == [number * each for number in range(len(firsts))]
     count = each if is_first_only and each * len(named) <= _MOST_RANKS else 1
     return path, [
         Rank(
-            _size(one, "rank") + more,
-            _size(one, "group"),
-            _text(one.get("hostname")),
-            _size(one, "device") + more,
-            _text(one.get("device_info")),
+            _size(item, "rank") + more,
+            _size(item, "group"),
+            _text(item.get("hostname")),
+            _size(item, "device") + more,
+            _text(item.get("device_info")),
             document.place((*path, number)),
         )
-        for number, one in enumerate(named)
+        for number, item in enumerate(named)
         for more in range(count)
     ]
 
@@ -222,29 +224,29 @@ def _collective(
         redop, root = (_text(rows[0][1].get(key)) for key in ("redop", "root"))
         known = ranks if isinstance(ranks, int) else None
         possible = candidates(redop, root, factor_of(points), known)
-        found = chosen(possible, document.name)
-        if found is not None:
-            return LeafValue(found, document.place(("results", rows[0][0])))
+        text = chosen(possible, document.name)
+        if text is not None:
+            return LeafValue(text, document.place(("results", rows[0][0])))
     reason = f"the arguments name no program{alternatives(possible)}"
     return LeafValue(absent(reason, TOOL), document.place(("args",)))
 
 
 def _object(data: Json, key: str) -> Json:
-    found = data.get(key)
-    return found if isinstance(found, dict) else {}
+    result = data.get(key)
+    return result if isinstance(result, dict) else {}
 
 
-def _whole(found: object) -> bool:
-    return type(found) is int and 0 <= found < _MOST
+def _whole(result: object) -> bool:
+    return type(result) is int and 0 <= result < _MOST
 
 
 def _size(row: Json, key: str = "size") -> int:
-    found = row.get(key)
-    return found if isinstance(found, int) and _whole(found) else 0
+    result = row.get(key)
+    return result if isinstance(result, int) and _whole(result) else 0
 
 
-def _text(found: object) -> str:
-    return found.strip() if isinstance(found, str) else ""
+def _text(result: object) -> str:
+    return result.strip() if isinstance(result, str) else ""
 
 
 READER = Reader(TOOL + "-json", "measurement", _detect, _read, keys=("nccl_version",))

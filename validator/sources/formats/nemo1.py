@@ -93,8 +93,8 @@ def _recipe_in(document: Document) -> Document:
     data = section(document.data)
     if "trainer" in data or "model" in data:
         return document
-    asked = items(data.get("stages"))
-    for stage in sorted(_STAGES, key=lambda name: name not in asked):
+    result = items(data.get("stages"))
+    for stage in sorted(_STAGES, key=lambda name: name not in result):
         if section(data, stage):
             return SectionDocument(document, (stage,))
     return document

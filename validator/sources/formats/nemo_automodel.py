@@ -218,8 +218,8 @@ def read(document: Document) -> Reading:
 def _filled(key: StatedKey) -> StatedKey:
     """A variable of the environment with a default is no text left to fill in."""
     value = key.value
-    found = _VARIABLE.match(value) if isinstance(value, str) else None
-    return key._replace(value=found[1]) if found else key
+    match = _VARIABLE.match(value) if isinstance(value, str) else None
+    return key._replace(value=match[1]) if match else key
 
 
 def _state_parallelism(config: Config) -> None:
@@ -268,7 +268,7 @@ def _engine(block: Config) -> str | None:
     elif isinstance(target, str):
         key = "_target_"
         last = target.rpartition(".")[2].lower()
-        engine = next((found for part, found in _CLASSES if part in last), None)
+        engine = next((item for part, item in _CLASSES if part in last), None)
         if engine is not None:
             block.derive(leaf, engine, target, key)
     elif strategy is None:
@@ -338,9 +338,9 @@ def _precision(config: Config, block: Config, engine: str | None) -> None:
     """FSDP2 computes in bf16 and reduces in fp32 unless its policy says otherwise."""
     leaf, key = "precision.compute_dtype", "mp_policy.param_dtype"
     if block.put_first(leaf, _torch_dtype, key):
-        found = _torch_dtype(block.get(key))
-        if isinstance(found, str):
-            block.turn_halves(found, f"param_dtype: {found}", key)
+        result = _torch_dtype(block.get(key))
+        if isinstance(result, str):
+            block.turn_halves(result, f"param_dtype: {result}", key)
     elif engine == "fsdp2" and not isinstance(block.get("mp_policy"), dict):
         note = "mp_policy is not set: FSDP2 computes in bf16"
         config.default(leaf, "bf16", note)

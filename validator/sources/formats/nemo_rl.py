@@ -204,15 +204,15 @@ def _parent_paths(data: Mapping[str, object]) -> list[tuple[str, KeyPath]]:
     stated = data.get("defaults")
     single: list[tuple[object, KeyPath]] = [(stated, ("defaults",))]
     several: list[tuple[object, KeyPath]] = [
-        (one, ("defaults", index)) for index, one in enumerate(items(stated))
+        (item, ("defaults", index)) for index, item in enumerate(items(stated))
     ]
-    found = several if isinstance(stated, list) else single
+    result = several if isinstance(stated, list) else single
     paths = [
-        (one, at)
-        for one, at in found
-        if isinstance(one, str) and one.endswith(_SUFFIXES)
+        (item, at)
+        for item, at in result
+        if isinstance(item, str) and item.endswith(_SUFFIXES)
     ]
-    return paths if len(paths) == len(found) else []
+    return paths if len(paths) == len(result) else []
 
 
 def read(document: Document) -> Reading:
@@ -244,8 +244,8 @@ def _overridden(document: Document) -> Mapping[str, object]:
 
 def _algorithm_of(data: _Settings) -> str | None:
     """Return the algorithm that has a section."""
-    found = (name for name in _ALGORITHMS if isinstance(data.get(name), dict))
-    return next(found, None)
+    result = (name for name in _ALGORITHMS if isinstance(data.get(name), dict))
+    return next(result, None)
 
 
 def _count(config: Config, name: str) -> int | None:
@@ -385,10 +385,10 @@ def _state_policy(policy: Config, *, is_child: bool) -> None:
     """State batch, number format and the backend's settings."""
     _micro_batch(policy, is_child=is_child)
     stated = policy.get("precision")
-    found = dtype(stated)
+    result = dtype(stated)
     policy.put("precision.compute_dtype", "precision", dtype)
-    if isinstance(found, str):
-        policy.turn_halves(found, f"precision: {stated}", "precision")
+    if isinstance(result, str):
+        policy.turn_halves(result, f"precision: {stated}", "precision")
     backend = _backend_of(policy)
     if backend is None:
         return
@@ -396,7 +396,7 @@ def _state_policy(policy: Config, *, is_child: bool) -> None:
     _recompute(block)
     if backend == "megatron_cfg":
         block.apply(_MEGATRON)
-        _megatron(block, found)
+        _megatron(block, result)
         return
     block.apply(_DTENSOR)
     _dtensor(policy, block)
@@ -457,11 +457,11 @@ def _megatron(block: Config, weights: object) -> None:
     name = "grad_reduce_in_fp32"
     key = f"distributed_data_parallel_config.{name}"
     switch = block.switch(key)
-    found = "fp32" if switch is True else weights
-    if switch is not None and isinstance(found, str):
+    result = "fp32" if switch is True else weights
+    if switch is not None and isinstance(result, str):
         for use in ("reduce", "accumulate"):
             note = f"{name}: {str(switch).lower()}"
-            block.derive(f"precision.gradient_{use}_dtype", found, note, key)
+            block.derive(f"precision.gradient_{use}_dtype", result, note, key)
     _adapter(block, "peft")
     key = "cuda_graph_impl"
     graphs = block.get(key)

@@ -67,15 +67,15 @@ class _Output:
     def read(self, line: Line) -> None:
         """Read a line."""
         text = line.text.strip()
-        if found := _VERSION.match(text):
+        if match := _VERSION.match(text):
             self.end()
-            self.shared, self.gpus = {"tool_version": found[1]}, []
-        elif found := _DEVICE.match(text):
-            self.gpus.append(found[2])
-        elif found := _RUNNING.match(text):
+            self.shared, self.gpus = {"tool_version": match[1]}, []
+        elif match := _DEVICE.match(text):
+            self.gpus.append(match[2])
+        elif match := _RUNNING.match(text):
             self.end()
-            self.name = found[1]
-            self.running = found[1], line
+            self.name = match[1]
+            self.running = match[1], line
         elif text.startswith(("SUM ", "Waived", "memory latency")):
             self.end_matrix()
             self.running = None
@@ -138,14 +138,14 @@ def put(capture: Capture, text: str) -> None:
 
 
 def _detect_json(document: Document) -> float:
-    found = _output_of(document).get("testcases")
-    return 1.0 if isinstance(found, list) else 0.0
+    result = _output_of(document).get("testcases")
+    return 1.0 if isinstance(result, list) else 0.0
 
 
 def _output_of(document: Document) -> Mapping[str, object]:
     data = document.data
-    found = data.get(_TOOL) if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
+    result = data.get(_TOOL) if isinstance(data, dict) else None
+    return result if isinstance(result, dict) else {}
 
 
 def _read_json(document: Document) -> Reading:
@@ -157,8 +157,8 @@ def _read_json(document: Document) -> Reading:
         shared["tool_version"] = version
     listed = stated.get("GPU Device list")
     names = listed if isinstance(listed, list) else []
-    devices = [one for one in names if isinstance(one, str)]
-    shared["gpu"] = _gpu_name(one.partition(": ")[2] for one in devices)
+    devices = [name for name in names if isinstance(name, str)]
+    shared["gpu"] = _gpu_name(device.partition(": ")[2] for device in devices)
     tests = stated.get("testcases")
     for number, test in enumerate(tests if isinstance(tests, list) else []):
         if isinstance(test, dict):
@@ -193,8 +193,8 @@ def _put_case(
 
 def _error_of_all(document: Document) -> str:
     """Return what the whole run says went wrong."""
-    found = _output_of(document).get("error")
-    return found if isinstance(found, str) else ""
+    result = _output_of(document).get("error")
+    return result if isinstance(result, str) else ""
 
 
 class Cell(Record):
@@ -216,10 +216,10 @@ class Copying(Record):
 
 def _copying_of(name: str, text: str) -> Copying | None:
     """What a line above a matrix says; None for another line, also for latencies."""
-    found = _MATRIX.search(text)
-    if found is None:
+    match = _MATRIX.search(text)
+    if match is None:
         return None
-    method, row, arrow, _, local, detail = found.groups()
+    method, row, arrow, _, local, detail = match.groups()
     leaves: dict[str, Scalar] = {"method": _METHODS.get(method or "", "copy_engine")}
     leaves["is_bidirectional"] = "bidirectional" in name or arrow == "<->"
     if name:
@@ -259,8 +259,8 @@ def _put_test(
 ) -> None:
     """A test with its matrix."""
     part = _KIND, capture.add(_KIND, at)
-    for leaf, found in {"tool": _TOOL, **shared, **copying.leaves}.items():
-        capture.put_at(part, leaf, found, at)
+    for leaf, item in {"tool": _TOOL, **shared, **copying.leaves}.items():
+        capture.put_at(part, leaf, item, at)
     sources: list[Scalar | None] = []
     targets: list[Scalar | None] = []
     rates: list[Scalar | None] = []
@@ -275,8 +275,8 @@ def _put_test(
         rate = finite(cell.text)
         rates.append(times(rate, GIGA) if rate is not None and rate > 0 else None)
     lists = {"from_gpu": sources, "to_gpu": targets, "bytes_per_second": rates}
-    for leaf, found in lists.items():
-        capture.put_at(part, leaf, [*found], at)
+    for leaf, list_ in lists.items():
+        capture.put_at(part, leaf, [*list_], at)
 
 
 def _put_failed(
@@ -284,8 +284,8 @@ def _put_failed(
 ) -> None:
     """A test that was begun and gave no result."""
     part = _KIND, capture.add(_KIND, at)
-    for leaf, found in {"tool": _TOOL, **shared, "name": name}.items():
-        capture.put_at(part, leaf, found, at)
+    for leaf, item in {"tool": _TOOL, **shared, "name": name}.items():
+        capture.put_at(part, leaf, item, at)
     failed = {"status": "failed", "message": reason, "source": _TOOL}
     capture.put_at(part, "bytes_per_second", failed, at)
 

@@ -123,19 +123,21 @@ def _read(source: Source) -> Reading:
 
 def _driver(capture: Capture, root: Element) -> None:
     for leaf, tag in (("version", "driver_version"), ("cuda_version", "cuda_version")):
-        found = root.find(tag)
-        if found is not None:
-            capture.put("driver", leaf, told(found.text, str), found.span, tag)
+        element = root.find(tag)
+        if element is not None:
+            capture.put("driver", leaf, told(element.text, str), element.span, tag)
 
 
 def _gpu(capture: Capture, gpu: Element) -> None:
     part = "gpus", capture.add("gpus", gpu.span)
 
-    def put(leaf: str, found: Found, at: Element, source: str) -> None:
-        capture.put_at(part, leaf, found, at.span, source)
+    def put(leaf: str, entry: Found, at: Element, source: str) -> None:
+        capture.put_at(part, leaf, entry, at.span, source)
 
     for leaf, paths, convert in _SIMPLE:
-        shown = [(path, one) for path in paths if (one := gpu.find(path)) is not None]
+        shown = [
+            (path, result) for path in paths if (result := gpu.find(path)) is not None
+        ]
         if shown:
             valued = [row for row in shown if absence_of(row[1].text) is None]
             path, element = (valued or shown)[0]
@@ -166,16 +168,18 @@ def _put_sum(
 ) -> None:
     """The sum of the first set of elements that are all there."""
     for paths in sets:
-        elements = [one for path in paths if (one := gpu.find(path)) is not None]
+        elements = [
+            element for path in paths if (element := gpu.find(path)) is not None
+        ]
         if len(elements) < len(paths):
             continue
-        values = [told(one.text, whole) for one in elements]
-        unknown = [one for one in values if not isinstance(one, int)]
-        total = sum(one for one in values if isinstance(one, int))
+        values = [told(item.text, whole) for item in elements]
+        unknown = [value for value in values if not isinstance(value, int)]
+        total = sum(value for value in values if isinstance(value, int))
         # A line with a count tells more than one with a zero.
         at = next((e for e, v in zip(elements, values, strict=True) if v), elements[0])
-        found = unknown[0] if unknown else total
-        capture.put_at(part, leaf, found, at.span, paths[0])
+        result = unknown[0] if unknown else total
+        capture.put_at(part, leaf, result, at.span, paths[0])
         return
 
 
@@ -186,21 +190,21 @@ def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) ->
         if section is None:
             continue
         bits, at = 0, section
-        found: Found | None = None
+        result: Found | None = None
         for name, bit in _REASONS.items():
             element = section.find(f"{prefix}{name}")
             if element is None:
                 continue
             is_active = _ACTIVE.get(element.text.lower())
             if is_active is None:
-                found = absence_of(element.text) or {"status": "failed"}
+                result = absence_of(element.text) or {"status": "failed"}
             elif is_active:
                 bits |= bit
                 at = element
-        if found is None and section.children:
-            found = bits
-        if found is not None:
-            capture.put_at(part, "clock_event_reasons", found, at.span, tag)
+        if result is None and section.children:
+            result = bits
+        if result is not None:
+            capture.put_at(part, "clock_event_reasons", result, at.span, tag)
         return
 
 
@@ -211,13 +215,15 @@ def _put_banks(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
         return
     names = ("max", "high", "partial", "low", "none")
     texts = [
-        "" if one is None else one.text
-        for one in (section.find(f"row_remapper_histogram_{name}") for name in names)
+        "" if element is None else element.text
+        for element in (
+            section.find(f"row_remapper_histogram_{name}") for name in names
+        )
     ]
     absence = absence_of(texts[0])
     banks = [told(text, whole) for text in texts]
-    found: Found = [one if isinstance(one, int) else None for one in banks]
-    capture.put_at(part, "remap_banks", absence or found, section.span, path)
+    result: Found = [bank if isinstance(bank, int) else None for bank in banks]
+    capture.put_at(part, "remap_banks", absence or result, section.span, path)
 
 
 def _put_processes(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
@@ -225,8 +231,8 @@ def _put_processes(capture: Capture, part: tuple[str, int], gpu: Element) -> Non
     if section is None:
         return
     kinds = [
-        "" if (kind := one.find("type")) is None else kind.text.upper()
-        for one in section.each("process_info")
+        "" if (kind := element.find("type")) is None else kind.text.upper()
+        for element in section.each("process_info")
     ]
     absence = absence_of(section.text) if section.text else None
     for leaf, letter in (("compute_processes", "C"), ("graphics_processes", "G")):
@@ -237,19 +243,19 @@ def _put_processes(capture: Capture, part: tuple[str, int], gpu: Element) -> Non
 def _put_state(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
     """What the GPU itself says in the place of values: that it is lost, or hangs."""
     reset = gpu.find("gpu_reset_status/reset_required")
-    said = {"is_lost": gpu, "needs_reset": gpu}
-    found = {"is_lost": False, "needs_reset": False}
+    outcome = {"is_lost": gpu, "needs_reset": gpu}
+    result = {"is_lost": False, "needs_reset": False}
     for element in _all(gpu):
         text = element.text.lower()
         for leaf, words in (("is_lost", _LOST), ("needs_reset", _NEEDS_RESET)):
-            if words in text and not found[leaf]:
-                found[leaf], said[leaf] = True, element
+            if words in text and not result[leaf]:
+                result[leaf], outcome[leaf] = True, element
     if reset is not None and reset.text.lower() == "yes":
-        found["needs_reset"], said["needs_reset"] = True, reset
-    if gpu.find("temperature/gpu_temp") is None and not any(found.values()):
+        result["needs_reset"], outcome["needs_reset"] = True, reset
+    if gpu.find("temperature/gpu_temp") is None and not any(result.values()):
         return  # too little of it is shown to say that it answers
-    for leaf, value in found.items():
-        capture.put_at(part, leaf, value, said[leaf].span, "texts of all values")
+    for leaf, value in result.items():
+        capture.put_at(part, leaf, value, outcome[leaf].span, "texts of all values")
 
 
 def _all(element: Element) -> Iterator[Element]:
@@ -449,18 +455,18 @@ def _health_mask(health: Element) -> Found:
     """
     mask = 0
     absence: Mapping[str, str] | None = None
-    for one in health.children:
-        if one.tag == "summary":
+    for child in health.children:
+        if child.tag == "summary":
             continue
-        absent = absence_of(one.text)
+        absent = absence_of(child.text)
         if absent is not None:
             absence = absence or absent
             continue
-        value = told(one.text, word(_HEALTH_WORDS))
-        if one.tag not in _HEALTH_BITS or not isinstance(value, int):
-            message = f"printed {one.tag} {one.text[:40]!r}"
+        value = told(child.text, word(_HEALTH_WORDS))
+        if child.tag not in _HEALTH_BITS or not isinstance(value, int):
+            message = f"printed {child.tag} {child.text[:40]!r}"
             return {"status": "failed", "message": message}
-        mask |= value << _HEALTH_BITS[one.tag]
+        mask |= value << _HEALTH_BITS[child.tag]
     return mask or absence or {"status": "absent"}
 
 

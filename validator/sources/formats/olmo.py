@@ -393,14 +393,14 @@ def _checkpoints(config: Config) -> None:
         ("save_interval_ephemeral", 1, "sharded"),
         ("save_interval_unsharded", kept["full"], "full"),
     )
-    found = [
+    number_lists = [
         (steps, key, kind)
         for key, keeps, kind in rows
         if keeps != 0 and (steps := config.whole(key)) is not None and steps > 0
     ]
     enabled, interval = "checkpoint.enabled", "checkpoint.interval_steps"
-    if found:
-        steps, key, kind = min(found)
+    if number_lists:
+        steps, key, kind = min(number_lists)
         config.state(interval, steps, key)
         config.turn(enabled, f"{key} is set", key)
         config.derive("checkpoint.format", kind, f"{key} saves {kind} ones", key)

@@ -140,7 +140,7 @@ def _started(
     if collective == _BETWEEN_TWO:
         shown["ranks"] = 2
     shown["collective"] = collective or absent(f"is called {name[:60]!r}", TOOL)
-    leaves = {leaf: LeafValue(found, line.span) for leaf, found in shown.items()}
+    leaves = {leaf: LeafValue(item, line.span) for leaf, item in shown.items()}
     return _Test(line, leaves, collective)
 
 

@@ -105,7 +105,7 @@ class _Group:
 
     def runs(self) -> Iterator[list[_Row]]:
         """Return the rows of each process, in the order in which their sizes grow."""
-        found: dict[int, list[_Row]] = {}
+        result: dict[int, list[_Row]] = {}
         seen: dict[float | None, int] = {}
         passage, before = 0, 0.0
         for row in self.rows:
@@ -116,9 +116,9 @@ class _Group:
             else:
                 passage += size < before
                 before, key = size, passage
-            found.setdefault(key, []).append(row)
-        yield from found.values()
-        if not found:
+            result.setdefault(key, []).append(row)
+        yield from result.values()
+        if not result:
             yield []
 
 
@@ -163,8 +163,8 @@ def _put_group(capture: Capture, group: _Group | None) -> None:
         part = _KIND, capture.add(_KIND, group.at)
         leaves = {**_leaves(group), **_lists(group, rows)}
         at = rows[0].at if rows else group.at
-        for leaf, found in leaves.items():
-            capture.put_at(part, leaf, found, at if leaf in _POINTS else group.at)
+        for leaf, item in leaves.items():
+            capture.put_at(part, leaf, item, at if leaf in _POINTS else group.at)
 
 
 def _leaves(group: _Group) -> Mapping[str, Found]:
@@ -198,7 +198,7 @@ def _leaves(group: _Group) -> Mapping[str, Found]:
 
 def _memory(group: _Group) -> Found:
     """Return where the buffers lie: a test on a GPU says so before its title."""
-    named = (group.settings.get(f"Use {one} memory") for one in ("CUDA", "ROCm"))
+    named = (group.settings.get(f"Use {text} memory") for text in ("CUDA", "ROCm"))
     if group.is_on_gpu or "ON" in named:
         return "gpu"
     if group.is_whole_head:
@@ -223,21 +223,21 @@ def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
     leaves: dict[str, Found] = {}
     for number, name in enumerate(group.columns):
         values = [row.values[number] for row in rows]
-        known = [one if one is not None and one > 0 else None for one in values]
+        known = [value if value is not None and value > 0 else None for value in values]
         column, _, unit = name.rstrip("]").partition("[")
         listed: list[Scalar | None]
         if name in _COUNTS:
             leaf = _COUNTS[name]
-            listed = [None if one is None else int(one) for one in known]
+            listed = [None if value is None else int(value) for value in known]
         elif column in _SPEEDS and unit in _RATES:
             leaf = _SPEEDS[column]
-            listed = [times(one, _RATES[unit]) for one in known]
+            listed = [times(value, _RATES[unit]) for value in known]
         elif column in _WAITS and unit == "usec":
             leaf = _WAITS[column]
-            listed = [over(one, _MICROSECONDS) for one in known]
+            listed = [over(value, _MICROSECONDS) for value in known]
         else:
             continue
-        if any(one is not None for one in listed):
+        if any(item is not None for item in listed):
             leaves[leaf] = listed
     return leaves
 

@@ -57,15 +57,15 @@ def _detect(source: Source) -> float:
     if _TYPE.search(source.text):
         return 1.0
     lines = source.text.split("\n", _LOOKED_AT + 1)[:_LOOKED_AT]
-    written = [one.strip() for one in lines if one.strip() and one[0] != "#"]
+    written = [line.strip() for line in lines if line.strip() and line[0] != "#"]
     samples = [
-        found for one in written if (found := _SAMPLE.fullmatch(one[:_LONGEST_LINE]))
+        match for text in written if (match := _SAMPLE.fullmatch(text[:_LONGEST_LINE]))
     ]
     if not samples or len(samples) < len(written) - 1:
         return 0.0
     known = RunLogText(FORMAT, source.name).names.aliases
-    is_known = any(found[1] in known for found in samples)
-    return 1.0 if is_known and any(found[2] for found in samples) else 0.0
+    is_known = any(sample[1] in known for sample in samples)
+    return 1.0 if is_known and any(sample[2] for sample in samples) else 0.0
 
 
 def _read(source: Source) -> Reading:
@@ -98,10 +98,10 @@ def _put_sample(
     known: dict[str, Labels | None],
 ) -> bool:
     """Take a line; returns whether it could be read."""
-    found = _SAMPLE.fullmatch(line) if len(line) < _LONGEST_LINE else None
-    if found is None:
+    match = _SAMPLE.fullmatch(line) if len(line) < _LONGEST_LINE else None
+    if match is None:
         return False
-    name, written, value, time = found.groups(default="")
+    name, written, value, time = match.groups(default="")
     try:
         read = float(value)
     except ValueError:
@@ -133,13 +133,13 @@ def _labels(written: str) -> Labels | None:
     labels: dict[str, object] = {}
     at = 0
     while at < len(written):
-        found = _LABEL.match(written, at)
-        if found is None:
+        match = _LABEL.match(written, at)
+        if match is None:
             return None if written[at:].strip() else _of(labels)
-        if found[1] in labels:
+        if match[1] in labels:
             return None
-        labels[found[1]] = _ESCAPE.sub(lambda one: _ESCAPES[one[0]], found[2])
-        at = found.end()
+        labels[match[1]] = _ESCAPE.sub(lambda item: _ESCAPES[item[0]], match[2])
+        at = match.end()
     return _of(labels)
 
 
@@ -153,9 +153,9 @@ def _of(labels: Mapping[str, object]) -> Labels:
     # `job` is that of Prometheus, which scrapes, and no run.
     left_out = {*keys.DEVICES, "job"}
     named = {key: value for key, value in labels.items() if key not in left_out}
-    found = keys.labels_of(named)
+    result = keys.labels_of(named)
     xid = labels.get("err_code")
-    return found._replace(
+    return result._replace(
         device=" ".join([*others, f"Xid {xid}"] if xid else others), unit=""
     )
 

@@ -44,10 +44,10 @@ def _head(text: str) -> tuple[str, list[str]] | None:
     first, _, rest = text.lstrip("\n").partition("\n")
     second = rest.partition("\n")[0]
     for separator in _SEPARATORS:
-        names = [one.strip().strip('"') for one in first.split(separator)]
+        names = [part.strip().strip('"') for part in first.split(separator)]
         if not _LEAST_COLUMNS <= len(names) <= _MOST_COLUMNS:
             continue
-        is_of_names = not any(_NUMBER.fullmatch(one) for one in names)
+        is_of_names = not any(_NUMBER.fullmatch(name) for name in names)
         if is_of_names and not _PLACED.isdisjoint(names) and separator in second:
             return separator, names
     return None
@@ -59,8 +59,8 @@ def _detect(source: Source) -> float:
         return 0.0
     _, names = head
     log = RunLogText(_DIALECT, source.name)
-    others = [one for one in names if one not in keys.KEYS]
-    known = [one for one in others if log.names.meaning(_bare(one), _ANY).alias]
+    others = [name for name in names if name not in keys.KEYS]
+    known = [other for other in others if log.names.meaning(_bare(other), _ANY).alias]
     is_event = not {*keys.EVENTS}.isdisjoint(names)
     if known or is_event or {"metric", "value"} <= {*names}:
         return _KNOWN
@@ -72,8 +72,8 @@ _ANY: frozenset[str] = frozenset()
 
 
 def _bare(name: str) -> str:
-    found = _IN_BRACKETS.fullmatch(name)
-    return found[1] if found else name
+    match = _IN_BRACKETS.fullmatch(name)
+    return match[1] if match else name
 
 
 def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str] | None]]:
@@ -99,7 +99,7 @@ def _read(source: Source) -> Reading:
     row: list[str] | None = None
     is_head = True
     for number, row in _rows(source.text, separator):
-        if row is not None and not any(one.strip() for one in row):
+        if row is not None and not any(text.strip() for text in row):
             continue
         if is_head:
             is_head = False
@@ -123,8 +123,8 @@ def _series_of_file(name: str) -> str:
 
 def _column(name: str) -> tuple[str, str]:
     """Name and unit of a column: `memory.used [MiB]`."""
-    found = _IN_BRACKETS.fullmatch(name)
-    return (found[1], found[2]) if found else (name, "")
+    match = _IN_BRACKETS.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
 
 
 def _put_row(
@@ -180,9 +180,9 @@ def _value(field: str) -> tuple[float | None, str]:
         return None, ""
     if _NUMBER.fullmatch(field):
         return float(field), ""
-    found = _WITH_UNIT.fullmatch(field)
-    if found:
-        return float(found[1]), found[2]
+    match = _WITH_UNIT.fullmatch(field)
+    if match:
+        return float(match[1]), match[2]
     return keys.number(field), ""
 
 

@@ -54,10 +54,10 @@ _decode = json.JSONDecoder(object_pairs_hook=_object).decode
 def _record(line: str) -> Json | None:
     """Return the object of a line; None for a line that is none."""
     try:
-        found = _decode(line)
+        result = _decode(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def _detect(source: Source) -> float:
@@ -73,16 +73,16 @@ def _detect(source: Source) -> float:
             break
     if not records or len(records) < _LEAST_SHARE * (len(records) + others - 1):
         return 0.0
-    if any("schema" in one for one in records):
+    if any("schema" in record for record in records):
         return 0.0  # a format of its own, such as results of nodes
     log = RunLogText(_DIALECT, source.name)
     for record in records:
         _put_record(log, record, 1)
-    stated = {name for one in records for name, _ in _numbers(one)}
-    if not log.has_content or not any(_is_placed(one) for one in records):
+    stated = {name for record in records for name, _ in _numbers(record)}
+    if not log.has_content or not any(_is_placed(record) for record in records):
         return 0.0
-    is_known = any(log.names.meaning(_bare(one), _ANY).alias for one in stated)
-    is_known |= any(log.names.event_id(one.written) for one in log.events)
+    is_known = any(log.names.meaning(_bare(text), _ANY).alias for text in stated)
+    is_known |= any(log.names.event_id(event.written) for event in log.events)
     if is_known or "metric" in records[0]:
         return _KNOWN
     return _UNKNOWN if source.name.endswith(_SUFFIXES) else 0.0
@@ -92,8 +92,8 @@ _ANY: frozenset[str] = frozenset()
 
 
 def _bare(name: str) -> str:
-    found = _NUMBERED.fullmatch(name)
-    return found[1] if found else name
+    match = _NUMBERED.fullmatch(name)
+    return match[1] if match else name
 
 
 def _is_placed(record: Json) -> bool:
@@ -103,7 +103,7 @@ def _is_placed(record: Json) -> bool:
 
 
 def _lines(text: str) -> Iterator[str]:
-    return (line for one in text.split("\n") if (line := one.strip()))
+    return (line for part in text.split("\n") if (line := part.strip()))
 
 
 def _read(source: Source) -> Reading:
@@ -138,7 +138,7 @@ def _put_record(log: RunLogText, record: Json, line: int) -> None:
     numbers = [*_numbers(record)]
     if written:
         known = log.names.event_id(written)
-        others = [one for one in numbers if one[0] not in keys.EVENT_KEYS]
+        others = [number for number in numbers if number[0] not in keys.EVENT_KEYS]
         if known is not None or not others:
             leaves = keys.event_leaves(record)
             log.events.append(Event(written, line, moment, step, leaves))
@@ -148,7 +148,7 @@ def _put_record(log: RunLogText, record: Json, line: int) -> None:
     labels = keys.labels_of(record)
     name = keys.text(record.get("metric") or record.get("name") or record.get("key"))
     if name and any(key == "value" for key, _ in numbers):
-        numbers = [(name if key == "value" else key, one) for key, one in numbers]
+        numbers = [(name if key == "value" else key, value) for key, value in numbers]
     for key, value in numbers:
         numbered = _NUMBERED.fullmatch(key) if ":" in key else None
         if numbered is None:
@@ -162,16 +162,16 @@ def _numbers(
     record: Json, before: str = "", depth: int = 0
 ) -> Iterator[tuple[str, float]]:
     """Return the names and numbers that are metrics."""
-    for key, found in record.items():
+    for key, item in record.items():
         if not depth and (key in keys.KEYS or key in keys.IGNORED):
             continue
-        value = keys.number(found)
+        value = keys.number(item)
         if value is not None:
             yield before + key, value
-        elif isinstance(found, dict) and depth < _MOST_DEPTH:
+        elif isinstance(item, dict) and depth < _MOST_DEPTH:
             inner = before if key in _PLAIN_TABLES else f"{before}{key}."
             if key not in keys.IGNORED:
-                yield from _numbers(found, inner, depth + 1)
+                yield from _numbers(item, inner, depth + 1)
 
 
 READER = CaptureReader(FORMAT, ('{"', '{ "'), _detect, _read, role="measurement")

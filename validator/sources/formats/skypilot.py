@@ -90,16 +90,16 @@ def _state_accelerators(sheet: FactSheet, resources: Mapping[str, object]) -> No
     if isinstance(instance, str):
         with suppress(UnknownName):
             instance_facts(sheet, instance, sheet.place(at))
-    found = _accelerators(resources.get("accelerators"), ("resources", "accelerators"))
+    result = _accelerators(resources.get("accelerators"), ("resources", "accelerators"))
     for name in ("any_of", "ordered"):
-        for index, one in enumerate(items(resources.get(name))):
+        for index, item in enumerate(items(resources.get(name))):
             path: KeyPath = ("resources", name, index, "accelerators")
-            found = _accelerators(section(one).get("accelerators"), path) | found
-    if not found:
+            result = _accelerators(section(item).get("accelerators"), path) | result
+    if not result:
         return
-    first = next(iter(found.values()))
-    counts = {_count(name, count) for name, count in found}
-    names = {name for name, _ in found}
+    first = next(iter(result.values()))
+    counts = {_count(name, count) for name, count in result}
+    names = {name for name, _ in result}
     if len(counts) == 1:
         put(sheet, _GPUS, counts.pop(), first)
     else:
@@ -114,17 +114,17 @@ def _accelerators(value: object, at: KeyPath) -> Accelerators:
     if isinstance(value, str):
         name, _, count = value.partition(":")
         return {(name.strip(), parse_number(count) if count else 1): at}
-    found: Accelerators = {}
+    result: Accelerators = {}
     if isinstance(value, dict):
         for key, count in value.items():
             if count is None:
-                found.update(_accelerators(key, at))
+                result.update(_accelerators(key, at))
             elif isinstance(count, int | float):
-                found[str(key), count] = (*at, str(key))
-    for index, one in enumerate(items(value)):
-        if isinstance(one, str):
-            found.update(_accelerators(one, (*at, index)))
-    return found
+                result[str(key), count] = (*at, str(key))
+    for index, item in enumerate(items(value)):
+        if isinstance(item, str):
+            result.update(_accelerators(item, (*at, index)))
+    return result
 
 
 def _count(name: str, count: object) -> object:
@@ -159,7 +159,9 @@ def _variables(sheet: FactSheet, data: Mapping[str, object]) -> Iterator[Variabl
 
 def _known(sheet: FactSheet, variables: tuple[Variable, ...]) -> Variables:
     """What the scripts are started with: `envs`, and what SkyPilot adds (its FAQ)."""
-    known: dict[str, str | None] = {one.name: one.value for one in variables}
+    known: dict[str, str | None] = {
+        variable.name: variable.value for variable in variables
+    }
     leaves = {fact.name: fact.value for fact in sheet.facts}
     for leaf, name in (
         (_NODES, "SKYPILOT_NUM_NODES"),

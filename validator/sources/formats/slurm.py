@@ -105,8 +105,12 @@ def detect(source: Source) -> float:
         return 0.0
     if _asks_for_gpus(request) or (request.job and launches(source)):
         return 0.8
-    commands = [one for one in source.script.commands if not mentions_only(one)]
-    starts = any(starts_tasks(one) or python_program(one) for one in commands)
+    commands = [
+        command for command in source.script.commands if not mentions_only(command)
+    ]
+    starts = any(
+        starts_tasks(command) or python_program(command) for command in commands
+    )
     nodes = request.find("--nodes")
     is_wide = nodes is not None and nodes.text.strip() != "1"
     return 0.6 if starts and is_wide else 0.4
@@ -139,7 +143,9 @@ def _asks_for_gpus(request: Request) -> bool:
     if any(name in request.job or name in request.step for name in _GPU_OPTIONS):
         return True
     names = ("--gres", "--constraint", "--partition", "--tres-per-task")
-    texts = [asked.text.lower() for name in names if (asked := request.find(name))]
+    texts = [
+        requested.text.lower() for name in names if (requested := request.find(name))
+    ]
     return any(word in text for text in texts for word in _GPU_WORDS)
 
 
@@ -160,7 +166,7 @@ def read(source: Source) -> Reading:
     state_container(sheet, source)
     named = references(source)
     if not source.script.directives and request.job:
-        named = tuple(_submitted(one, sheet) for one in named)
+        named = tuple(_submitted(reference, sheet) for reference in named)
     return Reading(sheet, references=named)
 
 
@@ -174,20 +180,20 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
 
 def _state_nodes(sheet: FactSheet, request: Request) -> None:
     """`4`; of `2-4` the scheduler grants what is free."""
-    asked = request.find("--nodes")
-    if asked is not None:
-        least, dash, most = asked.text.partition("-")
+    requested = request.find("--nodes")
+    if requested is not None:
+        least, dash, most = requested.text.partition("-")
         bounds = (_count_of(least), _count_of(most if dash else least))
         if None in bounds:
-            reason = f"{asked.text[:40]!r} is no number of nodes"
-            sheet.unusable(_NODES, reason, asked.place)
+            reason = f"{requested.text[:40]!r} is no number of nodes"
+            sheet.unusable(_NODES, reason, requested.place)
         elif bounds[0] == bounds[1]:
-            sheet.state(_NODES, bounds[0], asked.place)
+            sheet.state(_NODES, bounds[0], requested.place)
         else:
-            sheet.state("recovery.minimum_nodes", bounds[0], asked.place)
-            sheet.state("recovery.maximum_nodes", bounds[1], asked.place)
-            reason = f"{asked.text} nodes: as many as Slurm can grant"
-            sheet.unusable(_NODES, reason, asked.place)
+            sheet.state("recovery.minimum_nodes", bounds[0], requested.place)
+            sheet.state("recovery.maximum_nodes", bounds[1], requested.place)
+            reason = f"{requested.text} nodes: as many as Slurm can grant"
+            sheet.unusable(_NODES, reason, requested.place)
         return
     tasks, share = request.find("--ntasks"), request.find("--ntasks-per-node")
     if tasks is not None and share is not None:
@@ -201,12 +207,16 @@ def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
     """GPUs of a node as asked for by node, by task, or of the whole job."""
     known = False
     for name in ("--gpus-per-node", "--gres"):
-        asked = request.find(name)
-        if asked is None:
+        requested = request.find(name)
+        if requested is None:
             continue
-        counts = gres_counts(asked.text) if name == "--gres" else gpu_counts(asked.text)
+        counts = (
+            gres_counts(requested.text)
+            if name == "--gres"
+            else gpu_counts(requested.text)
+        )
         if counts:
-            _state_count(sheet, _GPUS, counts, asked)
+            _state_count(sheet, _GPUS, counts, requested)
             known = True
     total = request.find("--gpus")
     if total is not None:
@@ -217,25 +227,25 @@ def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
 
 
 def _state_share(
-    sheet: FactSheet, source: Source, request: Request, asked: Requested
+    sheet: FactSheet, source: Source, request: Request, requested: Requested
 ) -> None:
     """GPUs of a node, or of the job, where each task gets its own."""
-    counts = gpu_counts(asked.text)
+    counts = gpu_counts(requested.text)
     each, tasks = _total(counts), tasks_per_node(source)
     total = request.find("--ntasks")
     every = _count_of(total.text) if total is not None else None
     if each is not None:
-        _state_type(sheet, counts, asked.place)
+        _state_type(sheet, counts, requested.place)
     if each is not None and total is not None and every and not request.find("--nodes"):
         note = f"{every} tasks x {each} GPUs = {every * each}"
-        places = (total.place, asked.place)
+        places = (total.place, requested.place)
         sheet.derive("cluster.world_size", every * each, note, *places)
     if each is None or tasks is None:
         reason = "the tasks of a node, or the GPUs of one, cannot be worked out"
-        sheet.unusable(_GPUS, reason, asked.place)
+        sheet.unusable(_GPUS, reason, requested.place)
         return
     note = f"{tasks} tasks a node x {each} GPUs = {tasks * each}"
-    sheet.derive(_GPUS, tasks * each, note, asked.place)
+    sheet.derive(_GPUS, tasks * each, note, requested.place)
 
 
 Counts = list[tuple[str, int | None]]
@@ -246,24 +256,24 @@ Counts = list[tuple[str, int | None]]
 
 def gres_counts(text: str) -> Counts:
     """Return the GPUs in `gpu:8`, `gpu:h100:8`, `gpu:8(S:0-1)`, `nvme:1,gpu:a100:4`."""
-    found: Counts = []
+    text_lists: Counts = []
     for part in text.split(","):
         name, *rest = part.strip().partition("(")[0].removeprefix("gres/").split(":")
         if name not in {"gpu", "gpus"}:
             continue
         if rest and rest[-1][:1].isalpha():
             rest.append("1")  # `gpu:h100` is one of them
-        found.extend(gpu_counts(":".join(rest or ["1"])))
-    return found
+        text_lists.extend(gpu_counts(":".join(rest or ["1"])))
+    return text_lists
 
 
 def gpu_counts(text: str) -> Counts:
     """Return the GPUs in `8`, `h100:8`, `a100:4,h100:4`."""
-    found: Counts = []
+    text_lists: Counts = []
     for part in text.split(","):
         kind, _, number = part.strip().rpartition(":")
-        found.append((kind, _count_of(number)))
-    return found
+        text_lists.append((kind, _count_of(number)))
+    return text_lists
 
 
 def _total(counts: Counts) -> int | None:
@@ -271,13 +281,17 @@ def _total(counts: Counts) -> int | None:
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
 
-def _state_count(sheet: FactSheet, leaf: str, counts: Counts, asked: Requested) -> None:
+def _state_count(
+    sheet: FactSheet, leaf: str, counts: Counts, requested: Requested
+) -> None:
     total = _total(counts)
     if total is None:
-        sheet.unusable(leaf, f"{asked.text[:40]!r} is no number of GPUs", asked.place)
+        sheet.unusable(
+            leaf, f"{requested.text[:40]!r} is no number of GPUs", requested.place
+        )
         return
-    sheet.state(leaf, total, asked.place)
-    _state_type(sheet, counts, asked.place)
+    sheet.state(leaf, total, requested.place)
+    _state_type(sheet, counts, requested.place)
 
 
 def _state_type(sheet: FactSheet, counts: Counts, place: Place) -> None:
@@ -291,21 +305,21 @@ def _state_type(sheet: FactSheet, counts: Counts, place: Place) -> None:
 
 def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
     """Tasks on each node: how often the program that srun starts runs there."""
-    found = launches(source)
-    if found and not any(one.every_task for one in found):
-        note = f"{found[0].launcher} runs in the batch script itself, once"
+    result = launches(source)
+    if result and not any(launch.every_task for launch in result):
+        note = f"{result[0].launcher} runs in the batch script itself, once"
         sheet.derive(_TASKS, 1, note)
         return
-    starters = [one for one in source.script.commands if starts_tasks(one)]
-    if all(_tells_tasks(one) for one in starters):
+    starters = [command for command in source.script.commands if starts_tasks(command)]
+    if all(_tells_tasks(starter) for starter in starters):
         return
-    asked = request.find("--ntasks-per-node")
+    requested = request.find("--ntasks-per-node")
     tasks = tasks_per_node(source)
-    if asked is not None and tasks is None:
-        reason = f"{asked.text[:40]!r} is no number of tasks"
-        sheet.unusable(_TASKS, reason, asked.place)
-    elif asked is not None:
-        sheet.state(_TASKS, tasks, asked.place)
+    if requested is not None and tasks is None:
+        reason = f"{requested.text[:40]!r} is no number of tasks"
+        sheet.unusable(_TASKS, reason, requested.place)
+    elif requested is not None:
+        sheet.state(_TASKS, tasks, requested.place)
     elif tasks is not None and (total := request.find("--ntasks")) is not None:
         sheet.derive(_TASKS, tasks, f"{total.text} tasks on all nodes", total.place)
     elif tasks is not None:
@@ -328,26 +342,26 @@ def _state_processors(sheet: FactSheet, source: Source, request: Request) -> Non
 def _state_placement(sheet: FactSheet, request: Request) -> None:
     """Whether the job is kept within few switches, as far as its own options tell."""
     leaf = "cluster.placement_requested"
-    if (asked := request.job.get("--switches")) is not None:
-        sheet.state(leaf, value=True, at=asked.place)
+    if (requested := request.job.get("--switches")) is not None:
+        sheet.state(leaf, value=True, at=requested.place)
     elif request.job:
         sheet.default(leaf, value=False, note="--switches is not asked for")
 
 
 def _tells_tasks(command: Command) -> bool:
     """Tell whether MPI starts the tasks of a command, by its own number."""
-    found = mpi_run_of(command)
-    return found is not None and found.tells_count
+    mpi_run = mpi_run_of(command)
+    return mpi_run is not None and mpi_run.tells_count
 
 
 def _state_time(sheet: FactSheet, request: Request) -> None:
     """Wall time, the signal before its end, and whether the job is put back."""
-    if (asked := request.find("--time")) is not None:
-        seconds = wall_time_seconds(asked.text)
+    if (requested := request.find("--time")) is not None:
+        seconds = wall_time_seconds(requested.text)
         if seconds is not None:
-            sheet.state("recovery.walltime_seconds", seconds, asked.place)
-    if (asked := request.find("--signal")) is not None:
-        sheet.state("recovery.exit_before_walltime", value=True, at=asked.place)
+            sheet.state("recovery.walltime_seconds", seconds, requested.place)
+    if (requested := request.find("--signal")) is not None:
+        sheet.state("recovery.exit_before_walltime", value=True, at=requested.place)
     leaf = "recovery.requeue"
     wishes = [name for name in request.job if name in {"--requeue", "--no-requeue"}]
     if wishes:
@@ -383,11 +397,11 @@ def _request_of(source: Source) -> Request:
     job: dict[str, Requested] = {}
     if not source.script.directives:
         job = _allocation(source)
-    for one in source.script.directives:
-        name = _SHORT.get(one.name, one.name)
-        span = Span(one.line, one.column, max(1, one.length))
+    for directive in source.script.directives:
+        name = _SHORT.get(directive.name, directive.name)
+        span = Span(directive.line, directive.column, max(1, directive.length))
         place = Place(source.name, name, span=span)
-        job[name] = Requested(one.value.strip("\"'"), place)
+        job[name] = Requested(directive.value.strip("\"'"), place)
     has_components = _COMPONENT.search(source.text) is not None
     # Without an allocation srun makes one of its own, by the options of a job.
     allowed = _OF_STEPS if job else _OF_STEPS | _OF_ALLOCATIONS
@@ -399,13 +413,13 @@ def _allocation(source: Source) -> dict[str, Requested]:
 
     Options on which several of them differ are those of different jobs.
     """
-    found = [
+    result = [
         _requested(source, _own_words(command, name), _OF_STEPS | _OF_ALLOCATIONS)
         for command in source.script.commands
         for name in ("salloc", "sbatch")
         if command.outer is None and _is_started(command, name)
     ]
-    return _shared(found)
+    return _shared(result)
 
 
 def _is_started(command: Command, name: str) -> bool:
@@ -415,22 +429,22 @@ def _is_started(command: Command, name: str) -> bool:
     )
 
 
-def _shared(found: list[dict[str, Requested]]) -> dict[str, Requested]:
+def _shared(result: list[dict[str, Requested]]) -> dict[str, Requested]:
     """Return the options on which all agree."""
-    if not found:
+    if not result:
         return {}
-    first, *others = found
+    first, *others = result
     return {
-        name: asked
-        for name, asked in first.items()
-        if all(name in one and one[name].text == asked.text for one in others)
+        name: requested
+        for name, requested in first.items()
+        if all(name in other and other[name].text == requested.text for other in others)
     }
 
 
 def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Requested]:
     """Return the options of the srun that trains; none where several differ in them."""
     steps = list(_steps(source, allowed))
-    trains = [one for one, command in steps if _is_training(command)]
+    trains = [item for item, command in steps if _is_training(command)]
     if not trains and len(steps) == 1:
         runs_script = any(
             word.text.endswith(_SCRIPT_SUFFIXES) for word in steps[0][1].words
@@ -452,7 +466,7 @@ def _requested(
     source: Source, words: Sequence[Word], allowed: frozenset[str]
 ) -> dict[str, Requested]:
     """Return the options among words, by long name, with the value that is known."""
-    found: dict[str, Requested] = {}
+    result: dict[str, Requested] = {}
     for flag, values, word in options(words):
         name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
         if name not in allowed:
@@ -461,17 +475,17 @@ def _requested(
         written = values[0] if values and not attached else word
         text = attached or (written.text if values else "")
         if written.resolved:
-            found[name] = Requested(text, word_place(source.name, name, written))
-    return found
+            result[name] = Requested(text, word_place(source.name, name, written))
+    return result
 
 
 def _srun_of(command: Command) -> Command | None:
     """Return the command whose srun starts it: itself, or one that holds it."""
-    one: Command | None = command
-    while one is not None:
-        if any(base_name(word) == "srun" for word in one.words):
-            return one
-        one = one.outer
+    result: Command | None = command
+    while result is not None:
+        if any(base_name(word) == "srun" for word in result.words):
+            return result
+        result = result.outer
     return None
 
 
@@ -506,9 +520,9 @@ def _is_training(command: Command) -> bool:
 def tasks_per_node(source: Source) -> int | None:
     """Return the tasks on each node; Slurm starts one unless set otherwise."""
     request = _request_of(source)
-    asked = request.find("--ntasks-per-node")
-    if asked is not None:
-        return _count_of(asked.text.partition("*")[0])
+    requested = request.find("--ntasks-per-node")
+    if requested is not None:
+        return _count_of(requested.text.partition("*")[0])
     tasks, nodes = request.find("--ntasks"), request.find("--nodes")
     if tasks is None:
         return 1

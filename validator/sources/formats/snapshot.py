@@ -91,10 +91,10 @@ def _refused(name: str, problem: str, remedy: str = "") -> ReadError:
 
 
 def _texts(data: Mapping[str, object], key: str) -> dict[str, str]:
-    found = data.get(key)
-    if not isinstance(found, Mapping):
+    result = data.get(key)
+    if not isinstance(result, Mapping):
         return {}
-    return {str(name): str(value) for name, value in found.items()}
+    return {str(name): str(value) for name, value in result.items()}
 
 
 def _gpu_facts(sheet: FactSheet, gpus: Gpus) -> None:
@@ -133,8 +133,8 @@ def _whole_node_facts(sheet: FactSheet, gpus: Gpus) -> None:
 def _least_memory(sheet: FactSheet, gpus: Gpus) -> None:
     """What every rank has: the memory of the GPU with the least."""
     totals = [gpu.memory_total_bytes for gpu in gpus.each()]
-    if all(one.is_known for one in totals):
-        least = min(totals, key=lambda one: one.or_else(0))
+    if all(total.is_known for total in totals):
+        least = min(totals, key=lambda total: total.or_else(0))
         note = f"{least.name} of the node"
         name = "cluster.accelerator_memory_bytes"
         sheet.derive(name, least.value, note, *least.places)
@@ -143,7 +143,7 @@ def _least_memory(sheet: FactSheet, gpus: Gpus) -> None:
 def _shared_capability(sheet: FactSheet, gpus: Gpus) -> None:
     """The compute capability, where all have the same."""
     stated = [gpu.compute_capability for gpu in gpus.each()]
-    texts = {one.value for one in stated}
+    texts = {value.value for value in stated}
     text = texts.pop() if len(texts) == 1 else None
     major, _, minor = (text or "").partition(".")
     if major.isdecimal() and minor.isdecimal():
@@ -200,22 +200,26 @@ def _first_of_each(sheet: FactSheet) -> None:
     sheet.facts[:] = [fact for fact in sheet.facts if first[fact.name] is fact]
 
 
-def _measured(sheet: FactSheet, name: str, found: Value[object]) -> None:
-    if found.is_known:
-        sheet.derive(name, found.value, f"{found.name} of the node", *found.places)
+def _measured(sheet: FactSheet, name: str, value: Value[object]) -> None:
+    if value.is_known:
+        sheet.derive(name, value.value, f"{value.name} of the node", *value.places)
 
 
 def _variables(node: Node) -> tuple[Variable, ...]:
-    found = node.several(NodeVariables)
-    if not found.count.is_known:
+    node_variables = node.several(NodeVariables)
+    if not node_variables.count.is_known:
         return ()
     known: list[tuple[int, Variable]] = []
-    for one in found.each():
-        name, layer = one.name.value, one.layer.value
+    for node_variable in node_variables.each():
+        name, layer = node_variable.name.value, node_variable.layer.value
         if name is None or layer not in _LAYERS:
             continue
-        value = one.value.value
-        place = one.value.places[0] if one.value.places else one.name.places[0]
+        value = node_variable.value.value
+        place = (
+            node_variable.value.places[0]
+            if node_variable.value.places
+            else node_variable.name.places[0]
+        )
         rank = _LAYERS.index(layer)
         known.append((rank, Variable(name, value, place, value or "")))
     known.sort(key=lambda pair: pair[0])

@@ -84,11 +84,11 @@ def _lines(text: str) -> Iterator[tuple[int, Json]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("{"):
             try:
-                found = json.loads(line)
+                result = json.loads(line)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(found, dict):
-                yield number, found
+            if isinstance(result, dict):
+                yield number, result
 
 
 def _is_summary(data: Json) -> bool:
@@ -149,10 +149,10 @@ def _put_collectives(
     runs: dict[_Run, dict[int, dict[str, float]]] = {}
     firsts: dict[_Run, Where] = {}
     for key, value in numbers.items():
-        found = _COLLECTIVE.fullmatch(key)
-        if found is None:
+        match = _COLLECTIVE.fullmatch(key)
+        if match is None:
             continue
-        benchmark, operation, indexes, size, metric, rank = found.groups(default="")
+        benchmark, operation, indexes, size, metric, rank = match.groups(default="")
         run = benchmark, operation, indexes, rank
         firsts.setdefault(run, places.get(key, at))
         runs.setdefault(run, {}).setdefault(int(size), {})[metric] = value
@@ -170,15 +170,17 @@ def _put_collectives(
         if host and benchmark.endswith(":nvlink"):
             values["hosts"] = [host]  # of this node alone
         where = firsts[run]
-        leaves: Leaves = {leaf: LeafValue(one, where) for leaf, one in values.items()}
+        leaves: Leaves = {
+            leaf: LeafValue(value, where) for leaf, value in values.items()
+        }
         points = [
             measured_point(
                 size,
-                over(one.get("time"), 1e6),
-                times(one.get("algbw"), GIGA),
-                times(one.get("busbw"), GIGA),
+                over(item.get("time"), 1e6),
+                times(item.get("algbw"), GIGA),
+                times(item.get("busbw"), GIGA),
             )
-            for size, one in sorted(sizes.items())
+            for size, item in sorted(sizes.items())
         ]
         put_run(capture, leaves, points, where)
 
@@ -189,7 +191,7 @@ def _put_transfers(
     places: Mapping[str, Where],
     at: Where,
 ) -> None:
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    result: dict[tuple[str, str], dict[int, float]] = {}
     firsts: dict[tuple[str, str], Where] = {}
     for key, value in numbers.items():
         match = _TRANSFER.fullmatch(key)
@@ -201,8 +203,8 @@ def _put_transfers(
         run = operation or new_operation, adapter or new_adapter
         firsts.setdefault(run, places.get(key, at))
         unit = 2.0**20 if old else GIGA
-        found.setdefault(run, {})[int(size or new_size)] = float(round(value * unit))
-    for run, sizes in found.items():
+        result.setdefault(run, {})[int(size or new_size)] = float(round(value * unit))
+    for run, sizes in result.items():
         operation, _ = run
         points = sorted(sizes.items())
         rates: list[Scalar | None] = [rate if rate > 0 else None for _, rate in points]
@@ -226,17 +228,17 @@ def _put_copies(
 
     Those within a GPU count the bytes once or twice, as the tool for its maker does.
     """
-    found: dict[str, dict[int, float]] = {}
+    result: dict[str, dict[int, float]] = {}
     firsts: dict[str, Where] = {}
     for key, value in numbers.items():
         match = _COPY.fullmatch(key)
         if match is not None:
             direction = _DIRECTIONS[match[1].lower()]
             firsts.setdefault(direction, places.get(key, at))
-            found.setdefault(direction, {})[int(match[2] or 0)] = float(
+            result.setdefault(direction, {})[int(match[2] or 0)] = float(
                 round(value * GIGA)
             )
-    for direction, rates in found.items():
+    for direction, rates in result.items():
         gpus: list[Scalar | None] = [*sorted(rates)]
         hosts: list[Scalar | None] = [None] * len(gpus)
         is_to_gpu = direction == "host_to_device"
@@ -277,8 +279,8 @@ def _put_part(
     capture: Capture, kind: str, values: Mapping[str, Found], at: Where
 ) -> None:
     part = kind, capture.add(kind, at)
-    for leaf, found in values.items():
-        capture.put_at(part, leaf, found, at)
+    for leaf, value in values.items():
+        capture.put_at(part, leaf, value, at)
 
 
 READERS = (

@@ -139,15 +139,15 @@ def read(source: Source) -> Reading:
 
     A script may launch several programs; what they do not share is not a fact.
     """
-    found = launches(source)
+    result = launches(source)
     sheet = FactSheet(source.name)
-    parts = [_facts(source.name, launch) for launch in found]
+    parts = [_facts(source.name, launch) for launch in result]
     sheet.facts.extend(shared_facts(parts, "launch commands"))
     state_container(sheet, source)
     named = references(source)
-    if len(found) == 1:
-        _state_gpus(sheet, source, found[0])
-        named = tuple(_replacing(one, found[0], parts[0]) for one in named)
+    if len(result) == 1:
+        _state_gpus(sheet, source, result[0])
+        named = tuple(_replacing(reference, result[0], parts[0]) for reference in named)
     return Reading(sheet, references=named)
 
 
@@ -250,7 +250,7 @@ def _state_included(sheet: FactSheet, option: Option) -> None:
     if not values or not values[0].resolved:
         return
     place = word_place(sheet.file, flag, values[0])
-    hosts = [one for one in values[0].text.split("@") if one]
+    hosts = [part for part in values[0].text.split("@") if part]
     counts = {len(host.partition(":")[2].split(",")) for host in hosts if ":" in host}
     sheet.derive(_NODES, len(hosts), f"{len(hosts)} hosts in {flag}", place)
     if len(counts) == 1 and all(":" in host for host in hosts):
@@ -297,8 +297,8 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
     """A launcher that is alone on its node starts one process for each GPU there."""
     shares_node = launch.every_task and _tasks_on_node(source, launch) != 1
     picks_devices = any(
-        one.name == "CUDA_VISIBLE_DEVICES"
-        for one in (*source.script.assignments, *launch.command.environment)
+        assignment.name == "CUDA_VISIBLE_DEVICES"
+        for assignment in (*source.script.assignments, *launch.command.environment)
     )
     for fact in list(sheet.facts):
         if fact.name != _PROCESSES or fact.value is None:
@@ -312,9 +312,9 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
 
 def _tasks_on_node(source: Source, launch: Launch) -> int | None:
     """Return how often MPI or Slurm starts the launcher on a node."""
-    found = mpi_run_of(launch.command)
-    if found is not None and found.ranks_per_node is not None:
-        return found.ranks_per_node.number
+    mpi_run = mpi_run_of(launch.command)
+    if mpi_run is not None and mpi_run.ranks_per_node is not None:
+        return mpi_run.ranks_per_node.number
     return tasks_per_node(source)
 
 

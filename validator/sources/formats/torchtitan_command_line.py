@@ -65,9 +65,9 @@ def detect(source: Source) -> float:
 
 def _trainings(source: Source) -> Iterator[Training]:
     for command in source.script.commands:
-        found = None if mentions_only(command) else _training(source, command)
-        if found is not None:
-            yield found
+        training = None if mentions_only(command) else _training(source, command)
+        if training is not None:
+            yield training
 
 
 def _training(source: Source, command: Command) -> Training | None:
@@ -76,9 +76,9 @@ def _training(source: Source, command: Command) -> Training | None:
         return None
     program, arguments = start
     flags = read_flags(source.name, arguments, load_framework("torchtitan"), _path)
-    for one in flags.settings:
-        if one.path == _CONFIG:
-            return Training(program, flags, one)
+    for setting in flags.settings:
+        if setting.path == _CONFIG:
+            return Training(program, flags, setting)
     return None
 
 
@@ -91,15 +91,15 @@ def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
 
 def read(source: Source) -> Reading:
     """Return what the settings of the training commands state and share."""
-    readings = [_read(source, one) for one in _trainings(source)]
+    readings = [_read(source, training) for training in _trainings(source)]
     if len(readings) == 1:
         return readings[0]
     sheet = FactSheet(source.name)
     if not readings:
         return Reading(sheet)
-    parts = [one.facts.facts for one in readings]
+    parts = [reading.facts.facts for reading in readings]
     sheet.facts.extend(shared_facts(parts, "training commands"))
-    return Reading(sheet, joined_keys([one.keyed for one in readings]))
+    return Reading(sheet, joined_keys([reading.keyed for reading in readings]))
 
 
 def _read(source: Source, training: Training) -> Reading:

@@ -237,10 +237,10 @@ def detect(document: Document) -> float:
     """Recognise it by a section with a component; surely by one of torchtune."""
     data = section(document.data)
     named = [section(value).get(_COMPONENT) for value in data.values()]
-    found = [name for name in named if isinstance(name, str) and name]
-    if not found:
+    texts = [name for name in named if isinstance(name, str) and name]
+    if not texts:
         return 0.0
-    return 0.95 if any(name.startswith(_PACKAGE) for name in found) else 0.6
+    return 0.95 if any(name.startswith(_PACKAGE) for name in texts) else 0.6
 
 
 def read(document: Document) -> Reading:
@@ -282,8 +282,8 @@ def _state_builder(config: Config, builder: str) -> None:
 
 def _component(config: Config, name: str) -> str:
     """Return the last part of the name of a component; empty where there is none."""
-    found = config.get(f"{name}.{_COMPONENT}")
-    return found.rpartition(".")[2] if isinstance(found, str) else ""
+    result = config.get(f"{name}.{_COMPONENT}")
+    return result.rpartition(".")[2] if isinstance(result, str) else ""
 
 
 def _state_model(config: Config) -> None:

@@ -86,10 +86,10 @@ _SFT_SECTIONS = frozenset({"data", "model", "optim", "trainer"})
 
 def _count(value: object) -> object:
     """Return a number of nodes or GPUs; 0 and below stand for none."""
-    found = integer_text(value)
-    if isinstance(found, int) and found < 1:
-        return Unusable(f"{found} asks for nothing")
-    return found
+    result = integer_text(value)
+    if isinstance(result, int) and result < 1:
+        return Unusable(f"{result} asks for nothing")
+    return result
 
 
 _SFT_FIELDS: Fields = {
@@ -186,8 +186,10 @@ def _inherited_backend(data: Mapping[str, object]) -> str:
 def _parents(document: Document) -> tuple[Parent, ...]:
     """Files of verl itself may lie elsewhere: nothing is missing without them."""
     return tuple(
-        one._replace(is_optional=True) if _is_installed(_base(one.target)) else one
-        for one in hydra_parents(document)
+        hydra_parent._replace(is_optional=True)
+        if _is_installed(_base(hydra_parent.target))
+        else hydra_parent
+        for hydra_parent in hydra_parents(document)
     )
 
 

@@ -77,9 +77,9 @@ class _Names:
         for position, file in enumerate(files):
             for reading in file.readings:
                 for reference in reading.references:
-                    found = _target(reference.target, files, by_base)
-                    if found is not None and found != position:
-                        self._add(position, found)
+                    number = _target(reference.target, files, by_base)
+                    if number is not None and number != position:
+                        self._add(position, number)
 
     def _add(self, source: int, target: int) -> None:
         if target not in self.down.setdefault(source, []):
@@ -91,15 +91,15 @@ def _target(
     text: str, files: Sequence[ReadFile], by_base: dict[str, list[int]]
 ) -> int | None:
     """The file that a reference means: the only one of that name, or of that path."""
-    found = by_base.get(_base(text), [])
-    if len(found) > 1:
+    numbers = by_base.get(_base(text), [])
+    if len(numbers) > 1:
         ending = os.path.normpath(text).lstrip("./")
-        found = [
-            one
-            for one in found
-            if f"/{os.path.normpath(files[one].status.path)}".endswith(f"/{ending}")
+        numbers = [
+            number
+            for number in numbers
+            if f"/{os.path.normpath(files[number].status.path)}".endswith(f"/{ending}")
         ]
-    return found[0] if len(found) == 1 else None
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _base(path: str) -> str:
@@ -121,7 +121,7 @@ def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
         if len(parts) > 1 and _complete_each_other(parts, files, names):
             draft = _Draft(parts)
             draft.reasons[f"{files[parts[0]].format} merges its files"] = None
-            left = [one for one in left if one not in draft.members]
+            left = [number for number in left if number not in draft.members]
             yield draft
     for position in left:
         yield _Draft({position})
@@ -131,7 +131,7 @@ def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> 
     """Return whether a script adds settings of its own to those of a file."""
     is_script = files[position].source.language == "shell"
     return is_script and any(
-        files[one].role == "config" for one in names.down.get(position, ())
+        files[number].role == "config" for number in names.down.get(position, ())
     )
 
 
@@ -205,7 +205,7 @@ def _add_script(
     """Add a script, and the one that starts it where there is only one."""
     if script in draft.members:
         return
-    named = next(one for one in names.down[script] if one in draft.members)
+    named = next(number for number in names.down[script] if number in draft.members)
     _say(draft, files, script, named)
     draft.members.add(script)
     above = _scripts_of([script], files, names)
@@ -221,18 +221,24 @@ def _add_named(
     Of a script that names two files of one format nobody knows which is meant.
     """
     named = names.down.get(position, ())
-    formats = [files[one].format for one in named]
-    for one in named:
-        is_heart = files[one].role == "config"
-        if one in draft.members or is_heart or formats.count(files[one].format) > 1:
+    formats = [files[number].format for number in named]
+    for number in named:
+        is_heart = files[number].role == "config"
+        if (
+            number in draft.members
+            or is_heart
+            or formats.count(files[number].format) > 1
+        ):
             continue
-        draft.members.add(one)
-        _say(draft, files, position, one)
-        _add_named(draft, one, files, names)
+        draft.members.add(number)
+        _say(draft, files, position, number)
+        _add_named(draft, number, files, names)
 
 
-def _say(draft: _Draft, files: Sequence[ReadFile], one: int, named: int) -> None:
-    reason = f"{_base(files[one].status.path)} names {_base(files[named].status.path)}"
+def _say(draft: _Draft, files: Sequence[ReadFile], number: int, named: int) -> None:
+    reason = (
+        f"{_base(files[number].status.path)} names {_base(files[named].status.path)}"
+    )
     draft.reasons[reason] = None
 
 
@@ -345,9 +351,9 @@ def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
     """Return the files that the given ones name, and those that they name in turn."""
     known = {os.path.normpath(file.status.path) for file in files}
     bases = {os.path.basename(path) for path in known}
-    found: list[ReadFile] = []
+    read_files: list[ReadFile] = []
     waiting = list(files)
-    while waiting and len(found) < _MOST_FILES:
+    while waiting and len(read_files) < _MOST_FILES:
         file = waiting.pop(0)
         for target in _targets(file):
             if os.path.basename(target) in bases:
@@ -359,11 +365,12 @@ def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
             bases.add(os.path.basename(path))
             _, read = read_file(path, named=False, readers=readers)
             new = [
-                one._replace(status=one.status._replace(followed=True)) for one in read
+                item._replace(status=item.status._replace(followed=True))
+                for item in read
             ]
-            found += new
+            read_files += new
             waiting += new
-    return found
+    return read_files
 
 
 def _targets(file: ReadFile) -> Iterator[str]:
@@ -387,10 +394,10 @@ def _find(path: str, target: str) -> str | None:
 def _above(folder: str) -> list[str]:
     """The folders above one, up to the top of its repository; none outside of one."""
     here = os.path.abspath(folder)
-    found: list[str] = []
+    result: list[str] = []
     for _ in range(_MOST_FOLDERS_UP):
         if os.path.exists(os.path.join(here, ".git")):
-            return found
+            return result
         here = os.path.dirname(here)
-        found.append(os.path.relpath(here))
+        result.append(os.path.relpath(here))
     return []

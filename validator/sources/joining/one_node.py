@@ -68,12 +68,12 @@ def _differ(left: Node, right: Node) -> bool:
 
 def _are_two(kind: str, left: Leaves, right: Leaves) -> bool:
     for name in left.keys() & right.keys():
-        one, other = left[name], right[name]
-        if f"{kind}.{name}" not in _IDENTITY or one == other:
+        result, other = left[name], right[name]
+        if f"{kind}.{name}" not in _IDENTITY or result == other:
             continue
-        if isinstance(one, Mapping) or isinstance(other, Mapping):
+        if isinstance(result, Mapping) or isinstance(other, Mapping):
             continue
-        if str(one).startswith(_DIGEST) == str(other).startswith(_DIGEST):
+        if str(result).startswith(_DIGEST) == str(other).startswith(_DIGEST):
             return True
     return False
 
@@ -114,12 +114,12 @@ class _Join:
             self._add_all(several.part.kind, node)
 
     def _add_all(self, kind: str, node: Node) -> None:
-        found = node.data.get(kind)
+        result = node.data.get(kind)
         listed = _list(node, kind)
         mine = self._data.get(kind)
         if listed is None:
-            if mine is None and found is not None:
-                self._data[kind] = found  # why it could not be listed
+            if mine is None and result is not None:
+                self._data[kind] = result  # why it could not be listed
                 self._places[(kind,)] = node.file.place((kind,))
             return
         if not isinstance(mine, list):
@@ -168,16 +168,16 @@ class _Join:
         node: Node,
         path: KeyPath,
     ) -> None:
-        for name, found in leaves.items():
+        for name, leaf in leaves.items():
             place = node.file.place((*path, name))
             known = mine.get(name)
             if known is None or (
-                isinstance(known, Mapping) and not isinstance(found, Mapping)
+                isinstance(known, Mapping) and not isinstance(leaf, Mapping)
             ):
-                mine[name] = found
+                mine[name] = leaf
                 self._places[(*at, name)] = place
-            elif not isinstance(found, Mapping) and found != known:
-                merged = _merged(known, found)
+            elif not isinstance(leaf, Mapping) and leaf != known:
+                merged = _merged(known, leaf)
                 if merged is None:
                     first = self._places[(*at, name)]
                     message = f"{first.file} and {place.file} differ in it"
@@ -185,18 +185,18 @@ class _Join:
                 mine[name] = merged
 
     def node(self, nodes: Sequence[Node]) -> Node:
-        taken = next((one.taken for one in nodes if one.taken), "")
+        taken = next((node.taken for node in nodes if node.taken), "")
         name = nodes[0].file.name
         file = SnapshotFile(name, self._sources, self._partial, self._places)
         lists = {"partly_listed": sorted(self._partial)}
-        by = next((one.synthetic for one in nodes if one.synthetic), "")
+        by = next((node.synthetic for node in nodes if node.synthetic), "")
         made_up = {"synthetic": {"by": by}} if by else {}
         return Node({**self._data, **lists, **made_up}, file, taken)
 
 
 def _logs_of(data: Mapping[str, object]) -> list[object]:
-    found = data.get("run_logs")
-    return found if isinstance(found, list) else []
+    result = data.get("run_logs")
+    return result if isinstance(result, list) else []
 
 
 def _of_later_log(leaves: Leaves, before: int) -> Leaves:
@@ -205,28 +205,28 @@ def _of_later_log(leaves: Leaves, before: int) -> Leaves:
     return {**leaves, "log": log + before} if isinstance(log, int) else leaves
 
 
-def _merged(known: object, found: object) -> object:
+def _merged(known: object, result: object) -> object:
     """Two lists that fill each other's gaps; digests beside what they hide."""
-    if isinstance(known, list) and isinstance(found, list):
-        if len(known) != len(found):
+    if isinstance(known, list) and isinstance(result, list):
+        if len(known) != len(result):
             return None
-        pairs = [*zip(known, found, strict=True)]
-        if all(one is None or other is None or one == other for one, other in pairs):
-            return [other if one is None else one for one, other in pairs]
-    digests = [str(one).startswith(_DIGEST) for one in (known, found)]
+        pairs = [*zip(known, result, strict=True)]
+        if all(item is None or other is None or item == other for item, other in pairs):
+            return [other if item is None else item for item, other in pairs]
+    digests = [str(item).startswith(_DIGEST) for item in (known, result)]
     return known if digests.count(True) == 1 else None
 
 
 def _mapping(node: Node, kind: str) -> Leaves:
-    found = node.data.get(kind)
-    return found if isinstance(found, Mapping) else {}
+    result = node.data.get(kind)
+    return result if isinstance(result, Mapping) else {}
 
 
 def _list(node: Node, kind: str) -> list[Leaves] | None:
-    found = node.data.get(kind)
-    if not isinstance(found, list):
+    result = node.data.get(kind)
+    if not isinstance(result, list):
         return None
-    return [one for one in found if isinstance(one, Mapping)]
+    return [item for item in result if isinstance(item, Mapping)]
 
 
 def _is_whole(node: Node, kind: str) -> bool:
@@ -235,18 +235,18 @@ def _is_whole(node: Node, kind: str) -> bool:
 
 def _by_key(kind: str, listed: Sequence[Leaves]) -> Listed | None:
     """Return the number of each part by its key; None where some have none."""
-    found: Listed = {}
+    result: Listed = {}
     for number, leaves in enumerate(listed):
         key = _key(kind, leaves)
-        if key is None or key in found:
+        if key is None or key in result:
             return None
-        found[key] = number
-    return found
+        result[key] = number
+    return result
 
 
 def _key(kind: str, leaves: Leaves) -> tuple[object, ...] | None:
     names = PART_KEYS.get(kind, ())
     key = tuple(leaves.get(name) for name in names)
-    if not key or not all(isinstance(one, str | int) for one in key):
+    if not key or not all(isinstance(item, str | int) for item in key):
         return None
     return key

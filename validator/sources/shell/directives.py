@@ -57,7 +57,7 @@ def read_directives(
 
     origins: where its characters are written, when it came out of an expansion.
     """
-    found: list[Directive] = []
+    directives: list[Directive] = []
     position = 0
     while position < len(text):
         end = text.find("\n", position)
@@ -69,33 +69,33 @@ def read_directives(
                 else:
                     start, stop = first, last
                 place = (*lines.position(start), stop - start)
-                found.append(Directive(name, value, *place))
+                directives.append(Directive(name, value, *place))
         elif text[position] != "#" and text[position:end].strip():
             break
         position = end + 1
-    return found
+    return directives
 
 
 def _options(text: str, position: int, end: int) -> list[tuple[str, str, int, int]]:
     """Return the options of one line: long name, value, and where they stand."""
-    found: list[tuple[str, str, int, int]] = []
+    text_lists: list[tuple[str, str, int, int]] = []
     awaits_value = False
     match = _ARGUMENT.match(text, position + len(_MARK), end)
     while match is not None:
         start, last = match.span(1)
-        argument = _UNQUOTED.sub(lambda one: one[1] or "", match[1])
+        argument = _UNQUOTED.sub(lambda match: match[1] or "", match[1])
         if argument.startswith("--"):
             name, equal, value = argument.partition("=")
-            found.append((name, value, start, last))
+            text_lists.append((name, value, start, last))
             awaits_value = not equal
         elif argument.startswith("-") and len(argument) > 1:
             letter, value = argument[1], argument[2:]
             name = f"--{_LONG_NAMES[letter]}" if letter in _LONG_NAMES else f"-{letter}"
-            found.append((name, value, start, last))
+            text_lists.append((name, value, start, last))
             awaits_value = not value
         elif awaits_value:
-            name, _, start, _ = found.pop()
-            found.append((name, argument, start, last))
+            name, _, start, _ = text_lists.pop()
+            text_lists.append((name, argument, start, last))
             awaits_value = False
         match = _ARGUMENT.match(text, match.end(), end)
-    return found
+    return text_lists

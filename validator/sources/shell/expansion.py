@@ -112,7 +112,11 @@ def join_branches(
         alternatives = [branch.changes.get(name, base) for branch in live]
         if may_skip:
             alternatives.append(base)
-        work = sum(len(one.spans or ()) for one in alternatives if one is not None)
+        work = sum(
+            len(alternative.spans or ())
+            for alternative in alternatives
+            if alternative is not None
+        )
         joined = _join(alternatives) if spend(work // 4) else Variable(None, start=0)
         scope.changes[name] = joined
 
@@ -123,20 +127,20 @@ def _join(alternatives: Sequence[Variable | None]) -> Variable:
     A value that only an argument of the script would give counts for nothing beside
     one that is written out: as in `${1:-8}`, the script is read as run without any.
     """
-    known = [one for one in alternatives if one is not None]
-    written = [one for one in known if one.is_set]
-    stated = [one for one in written if not _is_argument(one)] or written
+    known = [alternative for alternative in alternatives if alternative is not None]
+    written = [variable for variable in known if variable.is_set]
+    stated = [variable for variable in written if not _is_argument(variable)] or written
     if not stated:
-        return known[0]._replace(exported=any(one.exported for one in known))
+        return known[0]._replace(exported=any(variable.exported for variable in known))
     # The last one set in a branch, rather than the value from before all of them.
-    shown = max(stated, key=lambda one: one.start)
+    shown = max(stated, key=lambda variable: variable.start)
     sure = len(stated) == len(alternatives)
     shown = shown._replace(
-        exported=any(one.exported for one in known),
-        conditional=not sure or any(one.conditional for one in stated),
+        exported=any(variable.exported for variable in known),
+        conditional=not sure or any(variable.conditional for variable in stated),
     )
     first = _key(stated[0])
-    if first is not None and all(_key(one) == first for one in stated[1:]):
+    if first is not None and all(_key(variable) == first for variable in stated[1:]):
         return shown
     if len(stated) == 1:
         return shown
@@ -155,7 +159,7 @@ def _is_argument(variable: Variable) -> bool:
 def _key(variable: Variable) -> tuple[object, ...] | None:
     if variable.spans is None:
         return None
-    return (variable.array, *[(one.text, one.resolved) for one in variable.spans])
+    return (variable.array, *[(span.text, span.resolved) for span in variable.spans])
 
 
 def _union(variables: Sequence[Variable]) -> tuple[TextSpan, ...] | None:
@@ -164,16 +168,16 @@ def _union(variables: Sequence[Variable]) -> tuple[TextSpan, ...] | None:
     Only lists of options may be united so: the others are told apart by their flags.
     """
     lists: list[Sequence[TextSpan]] = []
-    for one in variables:
-        if one.spans is None or one.array is not variables[0].array:
+    for variable in variables:
+        if variable.spans is None or variable.array is not variables[0].array:
             return None
-        if one.array:
-            lists.append(one.spans)
+        if variable.array:
+            lists.append(variable.spans)
             continue
-        text = "".join([span.text for span in one.spans])
+        text = "".join([span.text for span in variable.spans])
         if text.strip() and not _OPTION.search(text):
             return None
-        lists.append([word for span in one.spans for word in words_of(span)])
+        lists.append([word for span in variable.spans for word in words_of(span)])
     united = _unite(lists)
     if variables[0].array:
         return tuple(united)
@@ -181,19 +185,19 @@ def _union(variables: Sequence[Variable]) -> tuple[TextSpan, ...] | None:
 
 
 def _unite(lists: Sequence[Sequence[TextSpan]]) -> list[TextSpan]:
-    shortest = min(len(one) for one in lists)
+    shortest = min(len(list_) for list_ in lists)
     first = lists[0]
     head = 0
-    while head < shortest and all(_same(one[head], first[head]) for one in lists):
+    while head < shortest and all(_same(list_[head], first[head]) for list_ in lists):
         head += 1
     tail = 0
     while tail < shortest - head and all(
-        _same(one[-1 - tail], first[-1 - tail]) for one in lists
+        _same(list_[-1 - tail], first[-1 - tail]) for list_ in lists
     ):
         tail += 1
     united = list(first[:head])
-    for one in lists:
-        middle = one[head : len(one) - tail]
+    for list_ in lists:
+        middle = list_[head : len(list_) - tail]
         united += [span._replace(resolved=False) for span in middle]
     return united + list(first[len(first) - tail :])
 
@@ -372,8 +376,8 @@ class Expander:
         index = int(name) if len(name) < len("1000") else len(arguments) + 1
         if index == 0:
             return None
-        found = arguments[index - 1 : index]
-        return Variable(found, start=0) if found else _UNSET
+        text_spans = arguments[index - 1 : index]
+        return Variable(text_spans, start=0) if text_spans else _UNSET
 
     def _parameter(self, part: Parameter, out: _Fields, *, resolved: bool) -> None:
         variable = self.lookup(part.name)
@@ -424,7 +428,7 @@ class Expander:
                 if len(part.subscript) < len("100000")
                 else -1
             )
-            if any(not one.resolved for one in spans[: at + 1]):
+            if any(not span.resolved for span in spans[: at + 1]):
                 return None
             spans = spans[at : at + 1]
         if not self.spend(1 + len(spans)):

@@ -101,10 +101,10 @@ def base_name(text: str) -> str:
 
 def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
     """Return the variables that a command line sets for the program that it starts."""
-    found: list[tuple[str, TextSpan]] = []
+    text_lists: list[tuple[str, TextSpan]] = []
     first = base_name(spans[0].text)
     if first not in _FLAGS and first not in _WRAPPERS:
-        return found
+        return text_lists
     flags: frozenset[str] = frozenset()
     in_env = is_value = takes_two = False
     name_before = ""  # of `-genv NAME VALUE`
@@ -114,38 +114,38 @@ def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
         if name.startswith(_PROGRAMS) or name.endswith(".py") or name in _SHELLS:
             break
         if name_before:
-            found.append((name_before, span))
+            text_lists.append((name_before, span))
             name_before = ""
         elif name in _FLAGS:
             flags = _FLAGS[name]
         elif is_value:
-            name_before = "" if _add(span, found) or not takes_two else text
+            name_before = "" if _add(span, text_lists) or not takes_two else text
         elif text.partition("=")[0] in flags:
-            _add(cut(span, (text.find("=") + 1) or len(text), len(text)), found)
+            _add(cut(span, (text.find("=") + 1) or len(text), len(text)), text_lists)
         elif in_env and not text.startswith("-"):
-            in_env = _add(span, found)
+            in_env = _add(span, text_lists)
         is_value = text in flags or (in_env and text in _ENV_OPTIONS)
         takes_two = text in _NAME_AND_VALUE
         in_env = in_env or name == "env"
-    return found
+    return text_lists
 
 
-def _add(span: TextSpan, found: list[tuple[str, TextSpan]]) -> bool:
+def _add(span: TextSpan, text_lists: list[tuple[str, TextSpan]]) -> bool:
     """Add `A=1`, or `ALL,A=1,B=2` as Slurm takes it; tells whether any was there."""
-    before = len(found)
+    before = len(text_lists)
     position = 0
     for part in span.text.split(","):
         end = position + len(part)
         match = _NAMED_VALUE.match(part)
         if match is not None:
-            found.append((match[1], cut(span, position + match.end(), end)))
-        elif len(found) > before and part != "ALL":
+            text_lists.append((match[1], cut(span, position + match.end(), end)))
+        elif len(text_lists) > before and part != "ALL":
             # A comma inside a value: `NCCL_SOCKET_IFNAME=eth0,eth1`.
-            name, value = found[-1]
+            name, value = text_lists[-1]
             start = position - 1 - len(value.text)
-            found[-1] = (name, cut(span, start, end))
+            text_lists[-1] = (name, cut(span, start, end))
         position = end + 1
-    return len(found) > before
+    return len(text_lists) > before
 
 
 def nested_script(
@@ -286,7 +286,13 @@ class Flow:
             name: self.assignment(name, variable)
             for name, variable in self.inner_exports.items()
         }
-        exports.update({name: one for name, one in variables.items() if one.exported})
+        exports.update(
+            {
+                name: variable
+                for name, variable in variables.items()
+                if variable.exported
+            }
+        )
         return Script(
             tuple(self.directives),
             tuple(self.commands),
@@ -501,7 +507,10 @@ class Flow:
             field for word in simple.words for field in self.expander.fields(word)
         ]
         if not fields:
-            known = [self.assign(one, exported=False) for one in simple.assignments]
+            known = [
+                self.assign(assignment, exported=False)
+                for assignment in simple.assignments
+            ]
             # Only a command that gives the value can fail.
             return Outcome.HOLDS if all(known) else Outcome.LIKELY
         outcome = self.builtin(fields)
@@ -656,8 +665,8 @@ class Flow:
         elif len(spans) == 1 and not variable.array:
             span = spans[0]
         else:
-            text = (" " if variable.array else "").join([one.text for one in spans])
-            span = TextSpan(text, *place, all(one.resolved for one in spans))
+            text = (" " if variable.array else "").join([span.text for span in spans])
+            span = TextSpan(text, *place, all(span.resolved for span in spans))
         return Assignment(
             name,
             self.word(span),
@@ -703,7 +712,7 @@ class Flow:
             value.end,
         )
         self._set(syntax.name, variable)
-        return spans is not None and all(one.resolved for one in spans)
+        return spans is not None and all(span.resolved for span in spans)
 
     def _appended(
         self, syntax: AssignmentSyntax, previous: Variable, spans: tuple[TextSpan, ...]
@@ -720,8 +729,8 @@ class Flow:
             return None
         if syntax.elements is not None:
             return before + spans
-        placed = [PlacedSpan(one, start, end) for one in before]
-        placed += [PlacedSpan(one, one.start, one.end) for one in spans]
+        placed = [PlacedSpan(text_span, start, end) for text_span in before]
+        placed += [PlacedSpan(span, span.start, span.end) for span in spans]
         return coalesce(placed)
 
     def _assign_default(
@@ -750,7 +759,9 @@ class Flow:
             for word in simple.words[1:]
             for field in self.expander.fields(word)
         ]
-        flags = "".join(one.text for one in fields if one.text.startswith(("-", "+")))
+        flags = "".join(
+            field.text for field in fields if field.text.startswith(("-", "+"))
+        )
         exported = (command == "export" and "n" not in flags) or "x" in flags
         if "f" in flags:
             return
@@ -857,7 +868,7 @@ class Flow:
             span = expression._replace(text=str(value))
             self.set_value(match[1], span, expression.start)
             return outcome_of(value != 0)
-        names = [one[1] or one[2] for one in _CHANGED.finditer(expression.text)]
+        names = [match[1] or match[2] for match in _CHANGED.finditer(expression.text)]
         for name in names:
             self.forget_value(name, (expression.start, expression.end))
         if names:
@@ -882,7 +893,7 @@ class Flow:
                 self._exports_all = text[0] == "-"
             if text in {"--", "-"}:
                 arguments = tuple(spans[position + 2 :])
-                known = all(one.resolved for one in arguments)
+                known = all(argument.resolved for argument in arguments)
                 self.expander.positional = arguments if known else None
                 break
         return Outcome.LIKELY

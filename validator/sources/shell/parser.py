@@ -306,7 +306,9 @@ class Parser:
         match = _ANSI.match(self.text, position)
         if match is None:
             return 0
-        text = re.sub(r"\\(.)", lambda one: _ANSI_ESCAPES.get(one[1], one[1]), match[1])
+        text = re.sub(
+            r"\\(.)", lambda match: _ANSI_ESCAPES.get(match[1], match[1]), match[1]
+        )
         place = self.place(match.start(1), match.end(1))
         parts.append(Literal(text, *place, quoted=True, resolved=True))
         return match.end()
@@ -375,22 +377,22 @@ class Parser:
 
     def _step(self, match: re.Match[str], stack: list[str]) -> int:
         """Go past one token inside a bracket; -1 when it never ends."""
-        found = match[0]
+        text = match[0]
         end = match.end()
-        if found in {"$(", "(", "${"}:
-            stack.append(found[-1])
-        elif found in {")", "}"} or (found == '"' and stack[-1] == '"'):
+        if text in {"$(", "(", "${"}:
+            stack.append(text[-1])
+        elif text in {")", "}"} or (text == '"' and stack[-1] == '"'):
             stack.pop()
-        elif found == '"':
-            stack.append(found)
-        elif found == "\\":
+        elif text == '"':
+            stack.append(text)
+        elif text == "\\":
             end += 1
-        elif found == "'":
+        elif text == "'":
             end = self.text.find("'", end) + 1 or -1
-        elif found == "`":
+        elif text == "`":
             backticks = _BACKTICKS.match(self.text, match.start())
             end = backticks.end() if backticks else -1
-        elif found == "#":
+        elif text == "#":
             end = self.text.find("\n", end)
         else:
             end = self._past_document(match)
@@ -428,8 +430,8 @@ class Parser:
                 return
             self.position += 1
             pending, self._pending = self._pending, []
-            for one in pending:
-                self._read_document(one)
+            for item in pending:
+                self._read_document(item)
         self.skip(pattern)
 
     def _read_document(self, pending: _Pending) -> None:
@@ -462,8 +464,8 @@ class Parser:
             if redirection := _REDIRECTION.match(text, position):
                 self._redirection(redirection, documents)
                 continue
-            if takes_assignments and (found := _ASSIGNMENT.match(text, position)):
-                assignments.append(self._assignment(found))
+            if takes_assignments and (match := _ASSIGNMENT.match(text, position)):
+                assignments.append(self._assignment(match))
                 continue
             word = self.word()
             if word is None:
@@ -487,8 +489,8 @@ class Parser:
     def redirections(self) -> None:
         """Go past the redirections after a compound command."""
         self.skip(BLANKS)
-        while found := _REDIRECTION.match(self.text, self.position):
-            self._redirection(found, [])
+        while match := _REDIRECTION.match(self.text, self.position):
+            self._redirection(match, [])
             self.skip(BLANKS)
 
     def _redirection(self, match: re.Match[str], documents: list[WordSyntax]) -> None:

@@ -182,7 +182,7 @@ def options(words: Sequence[Word]) -> tuple[Option, ...]:
     next one. Words before the first flag are left out. `-1` and `-5e-3` are values;
     `--` is neither.
     """
-    found: list[Option] = []
+    text_lists: list[Option] = []
     flag: Word | None = None
     name = ""
     values: list[Word] = []
@@ -192,15 +192,15 @@ def options(words: Sequence[Word]) -> tuple[Option, ...]:
             values.append(word)
             continue
         if flag is not None:
-            found.append((name, tuple(values), flag))
+            text_lists.append((name, tuple(values), flag))
         flag, values = (None, []) if text == "--" else (word, [])
         name = text
         if text.startswith("--") and "=" in text:
             name = text.partition("=")[0]
             values = [_value_of(word, len(name) + 1)]
     if flag is not None:
-        found.append((name, tuple(values), flag))
-    return tuple(found)
+        text_lists.append((name, tuple(values), flag))
+    return tuple(text_lists)
 
 
 def _value_of(word: Word, length: int) -> Word:

@@ -69,10 +69,12 @@ def join(placed: Sequence[PlacedSpan], start: int, end: int) -> TextSpan:
     """One span of several; it stands from start to end unless it is a single one."""
     if len(placed) == 1:
         return placed[0].span
-    text = "".join([one.span.text for one in placed])
+    text = "".join([placed_span.span.text for placed_span in placed])
     if len(text) > MAX_WORD_CHARACTERS:
         return TextSpan(text[:80] + "${...}", start, end, resolved=False)
-    return TextSpan(text, start, end, all(one.span.resolved for one in placed))
+    return TextSpan(
+        text, start, end, all(placed_span.span.resolved for placed_span in placed)
+    )
 
 
 def coalesce(
@@ -84,24 +86,32 @@ def coalesce(
     place but this one shows it. `gaps` are what stands between words.
     """
     if len(placed) == 1 or _is_coalesced(placed):
-        return tuple([one.span for one in placed])
+        return tuple([placed_span.span for placed_span in placed])
     spans: list[TextSpan] = []
     run: list[PlacedSpan] = []
-    for one in placed:
-        text = one.span.text
+    for placed_span in placed:
+        text = placed_span.span.text
         breaks = [match.span() for match in gaps.finditer(text)]
         if not breaks:
-            run.append(one)
+            run.append(placed_span)
             continue
         first, last = breaks[0][0], breaks[-1][1]
         if first:
-            run.append(PlacedSpan(cut(one.span, 0, first), one.start, one.end))
+            run.append(
+                PlacedSpan(
+                    cut(placed_span.span, 0, first), placed_span.start, placed_span.end
+                )
+            )
         _flush(run, spans)
-        spans.append(cut(one.span, first, last))
+        spans.append(cut(placed_span.span, first, last))
         if last < len(text):
-            rest = cut(one.span, last, len(text))
-            start = rest.start if one.start == one.span.start else one.start
-            run.append(PlacedSpan(rest, start, one.end))
+            rest = cut(placed_span.span, last, len(text))
+            start = (
+                rest.start
+                if placed_span.start == placed_span.span.start
+                else placed_span.start
+            )
+            run.append(PlacedSpan(rest, start, placed_span.end))
     _flush(run, spans)
     return tuple(spans)
 
@@ -144,13 +154,13 @@ class Origins:
     def cut(self, start: int, end: int) -> list[TextSpan]:
         """Return the spans that a range of the text consists of."""
         at = min(bisect_right(self._starts, start) - 1, len(self._spans) - 1)
-        found: list[TextSpan] = []
-        while at < len(self._spans) and (self._starts[at] < end or not found):
+        text_spans: list[TextSpan] = []
+        while at < len(self._spans) and (self._starts[at] < end or not text_spans):
             span, offset = self._spans[at], self._starts[at]
             stop = min(end - offset, len(span.text))
-            found.append(cut(span, max(start - offset, 0), stop))
+            text_spans.append(cut(span, max(start - offset, 0), stop))
             at += 1
-        return found
+        return text_spans
 
     def locate(self, start: int, end: int) -> tuple[int, int, bool]:
         """The offsets in the file of a range of the text, and whether it is sure."""
@@ -163,7 +173,7 @@ class Origins:
         if first == last:
             return head[1:]
         tail = self._spans[last]
-        sure = all(one.resolved for one in self._spans[first : last + 1])
+        sure = all(span.resolved for span in self._spans[first : last + 1])
         stop = cut(tail, 0, end - self._starts[last]).end
         return head.start, max(head.end, stop if tail.start >= span.end else 0), sure
 
