@@ -14,11 +14,11 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
-from speccheck.validator.fleet.run import Work, judge_fleet
+from speccheck.validator.fleet.run import FleetWork, judge_fleet
 from speccheck.validator.fleet.verdict import fleet_verdict
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.fleet_text import fleet_text
-from speccheck.validator.report.node_outcome import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeOutcome
 from speccheck.validator.report.style import Style
 from terminal_picture import WIDTH, terminal_picture
 
@@ -49,7 +49,7 @@ def a_fleet(nodes: int, faults: Path) -> Generator[FleetContext]:
                 message = "speccheck simulate failed"
                 raise SystemExit(message)
             request = Request(arguments=(), use="preflight")
-            work = Work(request, (), NodeVerdict(request.use, "error"))
+            work = FleetWork(request, (), NodeOutcome(request.use, "error"))
             run = judge_fleet(work, listing((_FLEET,)), Expected(), now=time.time())
             yield FleetContext(run, fleet_verdict(run), (_FLEET,))
         finally:

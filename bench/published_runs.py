@@ -18,8 +18,8 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.bus_bandwidth import GIGA, Collective
 from speccheck.validator.models.expectation import (
     NO_THRESHOLD_BELOW,
+    CollectiveSetting,
     Floors,
-    Setting,
     expectation,
     implausible,
 )
@@ -273,7 +273,7 @@ def _of_threshold(row: Row) -> tuple[str, str]:
     return "plausible", f"{nodes}{share:.2f} of {look.basis}"
 
 
-def threshold_setting(row: Row) -> Setting | str:
+def threshold_setting(row: Row) -> CollectiveSetting | str:
     """Who a threshold is meant for, or why that is not known."""
     gpu = readings_of(_GPUS.get(row["gpu"], row["gpu"]))
     if gpu is None:
@@ -286,7 +286,7 @@ def threshold_setting(row: Row) -> Setting | str:
     if row["platform"].endswith("NVLS path") or (
         row["scope"].startswith(("1 rack", "NVLink domain"))
     ):
-        return Setting("all_reduce", int(row["ranks"] or gpu.gpus), 1, gpu)
+        return CollectiveSetting("all_reduce", int(row["ranks"] or gpu.gpus), 1, gpu)
     nodes = int(row["nodes"] or 2)
     total = machine.network_gigabytes_per_second if machine else None
     if nodes > 1 and (total is None or not each):
@@ -295,7 +295,7 @@ def threshold_setting(row: Row) -> Setting | str:
     is_gather = row["collective"] == "all_gather"
     collective: Collective = "all_gather" if is_gather else "all_reduce"
     ranks = int(row["ranks"] or nodes * each)
-    return Setting(collective, ranks, nodes, gpu, bytes_per_gpu)
+    return CollectiveSetting(collective, ranks, nodes, gpu, bytes_per_gpu)
 
 
 def whole_table(prefix: str) -> dict[str, Any]:

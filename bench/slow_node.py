@@ -24,7 +24,7 @@ from speccheck.validator.evidence.measurement.collective import (
 from speccheck.validator.sources.formats.snapshot import node_of
 from speccheck.validator.straggler_search.follow_up import next_plan
 from speccheck.validator.straggler_search.judgement import judge
-from speccheck.validator.straggler_search.rounds import Plan, groups, pairs
+from speccheck.validator.straggler_search.rounds import SearchPlan, groups, pairs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "slow-node.md"
 _BEGIN, _END = "<!-- simulated -->", "<!-- end -->"
@@ -65,7 +65,7 @@ def cluster(count: int, slow: int, keeps: float, chance: random.Random) -> Clust
 
 
 def measured(
-    plan: Plan, item: Cluster, chance: random.Random, name: str = "results.json"
+    plan: SearchPlan, item: Cluster, chance: random.Random, name: str = "results.json"
 ) -> tuple[CollectiveRun, ...]:
     """The runs of a plan on that cluster, as a file of measurements would have them."""
     runs = [
@@ -101,12 +101,12 @@ def _run(
     }
 
 
-def search(plan: Plan, item: Cluster, chance: random.Random) -> Outcome:
+def search(plan: SearchPlan, item: Cluster, chance: random.Random) -> Outcome:
     """Plan, measure, judge, and again what comes next until nothing is open."""
     limits = limits_of(load_edition())
     runs: list[CollectiveRun] = []
     rounds = 0
-    following: Plan | None = plan
+    following: SearchPlan | None = plan
     stage = 0
     judgement = judge((), limits)
     while following is not None and stage < _MOST_STAGES:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from speccheck.probes.found import Absence, Sheet
-from speccheck.probes.kernel_lines import OF_APPLICATIONS, Event, event_of, shown
+from speccheck.probes.kernel_lines import OF_APPLICATIONS, KernelEvent, event_of, shown
 from speccheck.probes.root import Root, absence_of
 from speccheck.validator.evidence.record import Record
 
@@ -30,7 +30,7 @@ _START = "Linux version "
 _NO_START = "does not tell this start of the kernel from earlier ones"
 
 
-class Line(Record):
+class LogLine(Record):
     """A line of the log, and when after the start of the kernel."""
 
     seconds: float
@@ -42,7 +42,7 @@ class _Seen:
 
     __slots__ = ("count", "first", "last", "text")
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: LogLine) -> None:
         self.count = 0
         self.first = line.seconds
         self.last = line.seconds
@@ -72,9 +72,9 @@ def probe(root: Root, sheet: Sheet) -> None:
     sheet.listed("kernel_events")
 
 
-def events_of(lines: Iterable[Line]) -> dict[Event, _Seen]:
+def events_of(lines: Iterable[LogLine]) -> dict[KernelEvent, _Seen]:
     """The events of a log, each with how often."""
-    result: dict[Event, _Seen] = {}
+    result: dict[KernelEvent, _Seen] = {}
     for line in lines:
         event = event_of(line.text)
         if event is None:
@@ -85,7 +85,7 @@ def events_of(lines: Iterable[Line]) -> dict[Event, _Seen]:
     return result
 
 
-def _put(sheet: Sheet, event: Event, seen: _Seen, source: str) -> None:
+def _put(sheet: Sheet, event: KernelEvent, seen: _Seen, source: str) -> None:
     number = sheet.add("kernel_events")
     result = {
         **event._asdict(),
@@ -103,7 +103,7 @@ def _put(sheet: Sheet, event: Event, seen: _Seen, source: str) -> None:
         )
 
 
-def _log(root: Root) -> tuple[list[Line] | Absence, str]:
+def _log(root: Root) -> tuple[list[LogLine] | Absence, str]:
     """The lines since this start, and where they were read."""
     lines = _buffer(root)
     if not isinstance(lines, Absence):
@@ -123,7 +123,7 @@ def _log(root: Root) -> tuple[list[Line] | Absence, str]:
     return why, source
 
 
-def _buffer(root: Root) -> list[Line] | Absence:
+def _buffer(root: Root) -> list[LogLine] | Absence:
     """Records `priority,number,microseconds,flags;text`; in a copy they are a file."""
     if not root.is_live:
         text = root.tail(_BUFFER)
@@ -157,9 +157,9 @@ def _records(number: int) -> Iterator[str]:
         yield data.decode("utf-8", errors="replace").partition("\n")[0]
 
 
-def lines_of_buffer(records: Iterable[str]) -> list[Line]:
+def lines_of_buffer(records: Iterable[str]) -> list[LogLine]:
     """The kernel's own lines: any process of root may write others into its buffer."""
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     for record in records:
         head, separator, text = record.partition(";")
         fields = head.split(",")
@@ -169,19 +169,19 @@ def lines_of_buffer(records: Iterable[str]) -> list[Line]:
         if not priority.isdecimal() or not microseconds.isdecimal():
             continue
         if int(priority) >> _FACILITY_SHIFT == _KERNEL:
-            lines.append(Line(int(microseconds) / _MICROSECONDS, text))
+            lines.append(LogLine(int(microseconds) / _MICROSECONDS, text))
     return lines
 
 
-def lines_of_file(text: str, path: str) -> list[Line] | Absence:
+def lines_of_file(text: str, path: str) -> list[LogLine] | Absence:
     """The lines of the kernel after its last start in a file."""
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     knows_start = False
     for item in text.splitlines():
         matched = _STAMP.search(item)
         if matched is None:
             continue
-        line = Line(float(matched.group(1)), matched.group(2))
+        line = LogLine(float(matched.group(1)), matched.group(2))
         if line.text.startswith(_START):
             lines, knows_start = [], True
         lines.append(line)

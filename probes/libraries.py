@@ -57,7 +57,7 @@ _PACKAGE = re.compile(r"nvidia_nccl(?:_\w+)?-(\d+\.\d+\.\d+)\.dist-info")
 _OFI_RELEASE = re.compile(rb"aws-ofi-nccl[ -](?:v)?(\d+\.\d+\.\d+(?:-aws)?)\b")
 
 
-class Library(Record):
+class LoadedLibrary(Record):
     """One file of a library, with where its links lead."""
 
     name: str
@@ -93,7 +93,7 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
     )
     sheet.put("driver", "nccl_versions", [*sorted(set(versions))], source)
     sheet.put("driver", "nccl_version", one_version(versions, source), source)
-    plugins: dict[str, Library] = {}
+    plugins: dict[str, LoadedLibrary] = {}
     for library in absence:
         if _PLUGIN.fullmatch(library.name) and not library.is_empty:
             plugins.setdefault(library.name, library)
@@ -145,7 +145,7 @@ def one_version(versions: list[str], source: str) -> Found:
     return Absence("failed", source, message)
 
 
-def nccl_versions(root: Root, libraries: list[Library]) -> list[str]:
+def nccl_versions(root: Root, libraries: list[LoadedLibrary]) -> list[str]:
     """From the name of the file, or of the Python package that brought it."""
     versions: list[str] = []
     for library in libraries:
@@ -161,7 +161,7 @@ def nccl_versions(root: Root, libraries: list[Library]) -> list[str]:
     return versions
 
 
-def _release(root: Root, plugin: Library) -> Scalar | Absence:
+def _release(root: Root, plugin: LoadedLibrary) -> Scalar | Absence:
     """From the file's name, else what the plugin of AWS says of itself."""
     matched = _VERSION.search(plugin.target)
     if matched is not None and not matched.group(1).startswith("0.0."):
@@ -173,9 +173,9 @@ def _release(root: Root, plugin: Library) -> Scalar | Absence:
     return Absence("absent", plugin.path, "does not tell its release")
 
 
-def _found(root: Root) -> list[Library] | Absence:
+def _found(root: Root) -> list[LoadedLibrary] | Absence:
     """By folder, in the order in which a linker would look."""
-    libraries: list[Library] = []
+    libraries: list[LoadedLibrary] = []
     seen: set[str] = set()
     is_any = False
     for folder in folders(root):
@@ -192,7 +192,7 @@ def _found(root: Root) -> list[Library] | Absence:
                 continue
             seen.add(target + name)
             is_empty = root.data(target, 1) == b""
-            libraries.append(Library(name, path, target, is_empty))
+            libraries.append(LoadedLibrary(name, path, target, is_empty))
     return libraries if is_any else Absence("absent", "folders of the linker")
 
 

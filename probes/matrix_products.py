@@ -29,7 +29,7 @@ class ProductFailed(Exception):  # noqa: N818 - a result like others: it has no 
     """A product could not be computed; the message says why."""
 
 
-class Problem(Protocol):
+class GemmProblem(Protocol):
     """Matrices of one size and type on one GPU."""
 
     def seconds(self, times: int) -> list[float]:
@@ -61,7 +61,7 @@ class Multiplier(Protocol):
         """Whether it multiplies numbers of that type."""
         ...
 
-    def problem(self, gpu: int | None, data_type: str, size: int) -> Problem:
+    def problem(self, gpu: int | None, data_type: str, size: int) -> GemmProblem:
         """Square matrices; raises ProductFailed where there is no room."""
         ...
 
@@ -147,7 +147,7 @@ def fitting(size: int, value_bytes: int, free_bytes: int) -> int:
 
 
 def _warm_up(
-    problem: Problem,
+    problem: GemmProblem,
     seconds: float,
     has_time: Callable[[], bool],
     clock: Callable[[], float],
@@ -160,7 +160,7 @@ def _warm_up(
 
 
 def _timed(
-    problem: Problem, iterations: int, has_time: Callable[[], bool]
+    problem: GemmProblem, iterations: int, has_time: Callable[[], bool]
 ) -> list[float]:
     """So many products, or as many as there is time for, a few at least."""
     result = problem.seconds(min(_FEW, iterations))

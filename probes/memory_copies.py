@@ -59,7 +59,7 @@ class CopyDevice(Protocol):
         ...
 
 
-class Step(Record):
+class CopyStep(Record):
     """One GPU or one pair, one way."""
 
     direction: str
@@ -70,7 +70,7 @@ class Step(Record):
 class Rate(Record):
     """What came of a step: bytes a second, or why there are none."""
 
-    step: Step
+    step: CopyStep
     bytes_per_second: float | None
     reason: str = ""
 
@@ -82,16 +82,18 @@ class Amounts(Record):
     iterations: int
 
 
-def steps(device: CopyDevice) -> list[Step]:
+def steps(device: CopyDevice) -> list[CopyStep]:
     """All that can be measured, those that matter most first."""
     gpus = list(device.gpus)
     if gpus == [None]:
-        return [Step("local", None, None)]
-    result = [Step("host_to_device", None, gpu) for gpu in gpus]
-    result += [Step("device_to_host", gpu, None) for gpu in gpus]
-    result += [Step("local", gpu, gpu) for gpu in gpus]
+        return [CopyStep("local", None, None)]
+    result = [CopyStep("host_to_device", None, gpu) for gpu in gpus]
+    result += [CopyStep("device_to_host", gpu, None) for gpu in gpus]
+    result += [CopyStep("local", gpu, gpu) for gpu in gpus]
     pairs = [(gpu, other) for gpu in gpus for other in gpus if gpu != other]
-    return result + [Step("device_to_device", number, other) for number, other in pairs]
+    return result + [
+        CopyStep("device_to_device", number, other) for number, other in pairs
+    ]
 
 
 def measured(
@@ -107,7 +109,7 @@ def measured(
             yield Rate(step, None, str(error))
 
 
-def _rate(device: CopyDevice, step: Step, amounts: Amounts, seed: int) -> float:
+def _rate(device: CopyDevice, step: CopyStep, amounts: Amounts, seed: int) -> float:
     """The median rate of a step, whose last copy brought what its source held."""
     source_gpu, target_gpu, size = step.source, step.target, amounts.size_bytes
     if step.direction == "device_to_device" and not _is_reached(device, step):
@@ -135,7 +137,7 @@ def _rate(device: CopyDevice, step: Step, amounts: Amounts, seed: int) -> float:
     return size / middle
 
 
-def _is_reached(device: CopyDevice, step: Step) -> bool:
+def _is_reached(device: CopyDevice, step: CopyStep) -> bool:
     if step.source is None or step.target is None:
         return False
     return device.can_reach(step.source, step.target)

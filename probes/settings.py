@@ -24,7 +24,7 @@ _NOT_SHOWN = "not a setting of a communication library"
 Pairs = list[tuple[str, str]]
 
 
-class Layer(Record):
+class NodeSettingsLayer(Record):
     """What one place sets; of equal names there the first counts."""
 
     name: str
@@ -47,7 +47,7 @@ def probe(root: Root, sheet: Sheet) -> None:
     sheet.listed("variables")
 
 
-def layers_of(root: Root) -> list[Layer] | Absence:
+def layers_of(root: Root) -> list[NodeSettingsLayer] | Absence:
     """The places that set variables, the first of them counts.
 
     Where one is closed to this user, what NCCL reads there is not known: then the list
@@ -56,12 +56,12 @@ def layers_of(root: Root) -> list[Layer] | Absence:
     environment = _environment(root)
     if isinstance(environment, Absence):
         return environment
-    layers = [Layer("environment", _ENVIRONMENT, environment)]
+    layers = [NodeSettingsLayer("environment", _ENVIRONMENT, environment)]
     file = dict(environment).get(_USER_FILE_VARIABLE) or _home_file(root, environment)
     for name, path in (("user_file", file), ("system_file", _SYSTEM_FILE)):
         text = Absence("absent", _USER_FILE) if path is None else root.text(path)
         if not isinstance(text, Absence):
-            layers.append(Layer(name, path or "", assignments(text)))
+            layers.append(NodeSettingsLayer(name, path or "", assignments(text)))
         elif text.status != "absent":
             return text
     return layers
@@ -77,7 +77,7 @@ def _environment(root: Root) -> Pairs | Absence:
     return text
 
 
-def _put(sheet: Sheet, layer: Layer) -> None:
+def _put(sheet: Sheet, layer: NodeSettingsLayer) -> None:
     values = layer.values()
     for name in dict.fromkeys(name for name, _ in layer.pairs):
         if not _NAME.fullmatch(name):

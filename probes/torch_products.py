@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import Any
 
 from speccheck.probes.found import Absence
-from speccheck.probes.matrix_products import Problem, ProductFailed
+from speccheck.probes.matrix_products import GemmProblem, ProductFailed
 from speccheck.probes.torch_library import failing_as
 
 _FLOAT8_CAPABILITY = (8, 9)
@@ -47,7 +47,7 @@ class TorchMultiplier:
             return has_function and capability >= _FLOAT8_CAPABILITY
         return data_type != "bfloat16" or capability >= _BFLOAT16_CAPABILITY
 
-    def problem(self, gpu: int | None, data_type: str, size: int) -> Problem:
+    def problem(self, gpu: int | None, data_type: str, size: int) -> GemmProblem:
         """Matrices in the memory of the GPU."""
         with failing_as(ProductFailed, self._torch):
             return TorchProblem(self._torch, f"cuda:{gpu}", data_type, size)
@@ -80,7 +80,7 @@ class TorchProcessors:
         """Processors have no float8."""
         return data_type != "float8_e4m3"
 
-    def problem(self, gpu: int | None, data_type: str, size: int) -> Problem:  # noqa: ARG002
+    def problem(self, gpu: int | None, data_type: str, size: int) -> GemmProblem:  # noqa: ARG002
         """Matrices in the memory of the host."""
         with failing_as(ProductFailed, self._torch):
             return TorchProblem(self._torch, "cpu", data_type, size)

@@ -19,9 +19,9 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
-from speccheck.validator.fleet.run import Work, judge_fleet
+from speccheck.validator.fleet.run import FleetWork, judge_fleet
 from speccheck.validator.node.host_names import unfold
-from speccheck.validator.simulation.fleet import Fleet, healthy_nodes
+from speccheck.validator.simulation.fleet import SimulatedFleet, healthy_nodes
 
 Snapshot = dict[str, Any]
 FIELDS = frozenset(
@@ -43,11 +43,13 @@ def fleet_findings(
 ) -> tuple[Finding, ...]:
     """Write the reports of a fleet into a folder, and judge it."""
     assert given.keys() <= FIELDS, given.keys() - FIELDS
-    fleet = Fleet(given.get("nodes", 8), given.get("profile", "dgx-h100"), 1)
+    fleet = SimulatedFleet(given.get("nodes", 8), given.get("profile", "dgx-h100"), 1)
     _write(given, fleet, folder)
     now = fleet.taken.timestamp() + given.get("hours_later", 1) * _HOUR
     found = listing([str(folder)])
-    run = judge_fleet(Work(request, (), go), found, _expected(given), now=now, cores=1)
+    run = judge_fleet(
+        FleetWork(request, (), go), found, _expected(given), now=now, cores=1
+    )
     return run.of_fleet
 
 
@@ -61,7 +63,7 @@ def _expected(given: Mapping[str, Any]) -> Expected:
     return Expected(len(names), names, "--expect")
 
 
-def _write(given: Mapping[str, Any], fleet: Fleet, folder: Path) -> None:
+def _write(given: Mapping[str, Any], fleet: SimulatedFleet, folder: Path) -> None:
     absent = set(unfold(given["absent"])) if "absent" in given else set()
     for node in healthy_nodes(fleet):
         name = node["launch"]["node"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.simulation.fleet import Fleet, healthy_nodes
+from speccheck.validator.simulation.fleet import SimulatedFleet, healthy_nodes
 
 Snapshot = dict[str, Any]
 
@@ -42,7 +42,7 @@ def running(capsys: pytest.CaptureFixture[str], *words: str | Path | int) -> End
 
 def nodes(count: int) -> dict[str, Snapshot]:
     """Healthy nodes by name."""
-    made = healthy_nodes(Fleet(count, "dgx-h100", 1))
+    made = healthy_nodes(SimulatedFleet(count, "dgx-h100", 1))
     return {one["launch"]["node"]: json.loads(json.dumps(one)) for one in made}
 
 

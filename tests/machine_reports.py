@@ -17,7 +17,7 @@ from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.run.judging import JudgedPlan
-from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.sources.context import Context
 
 FORMS_FOR_PROGRAMS = ("sarif", "junit", "github", "gitlab", "azure", "rdjson")
@@ -67,7 +67,7 @@ def document(
     return code, json.loads(out)
 
 
-def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> Run:
+def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> RunResult:
     """A run over files, not yet told."""
     request = Request(
         arguments=arguments,
@@ -81,8 +81,8 @@ def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> Ru
 
 
 def with_findings(
-    found: Run, changed: Callable[[LocatedFinding], LocatedFinding]
-) -> Run:
+    found: RunResult, changed: Callable[[LocatedFinding], LocatedFinding]
+) -> RunResult:
     """The run with every finding changed."""
 
     def plan(one: JudgedPlan) -> JudgedPlan:
@@ -91,7 +91,7 @@ def with_findings(
     return found._replace(plans=tuple(map(plan, found.plans)))
 
 
-def waived(found: Run, rule: str, waiver: Waiver) -> Run:
+def waived(found: RunResult, rule: str, waiver: Waiver) -> RunResult:
     """The run with the failures of a rule silenced."""
 
     def changed(one: LocatedFinding) -> LocatedFinding:
@@ -112,7 +112,7 @@ COMMENT = Waiver(
 )
 
 
-def told_in(form: str, found: Run, **changes: Any) -> str:  # noqa: ANN401 - fields
+def told_in(form: str, found: RunResult, **changes: Any) -> str:  # noqa: ANN401 - fields
     """A run as a form tells it; changes: fields of what is told."""
     summary = summarize(found.plans)
     fail_on = changes.get("fail_on", "error")

@@ -16,7 +16,7 @@ from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import (
     FileIgnore,
     Judging,
-    Named,
+    NamedAt,
     Policy,
     Request,
     Selection,
@@ -92,7 +92,7 @@ def _policy(
 ) -> Policy:
     settings = Place("speccheck.toml", "")
     return Policy(
-        mandatory=tuple(Named(name, settings) for name in mandatory),
+        mandatory=tuple(NamedAt(name, settings) for name in mandatory),
         file_ignores=tuple(
             FileIgnore(pattern, ".", tuple(names), settings)
             for pattern, names in (file_ignores or {}).items()

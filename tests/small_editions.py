@@ -7,9 +7,9 @@ from speccheck.validator.editions.edition import (
     Condition,
     Deprecation,
     Edition,
+    EditionProfile,
     Number,
     NumberValue,
-    Profile,
     Tombstone,
     Unit,
 )
@@ -46,7 +46,7 @@ def a_clause(clause_id: str = "A-001", **fields: Any) -> Clause:  # noqa: ANN401
     return stated._replace(**fields)
 
 
-CERTIFY = Profile("use/certify", "", "core")
+CERTIFY = EditionProfile("use/certify", "", "core")
 
 
 def edition(*clauses: Clause, **fields: Any) -> Edition:  # noqa: ANN401
@@ -66,9 +66,9 @@ def edition(*clauses: Clause, **fields: Any) -> Edition:  # noqa: ANN401
             )
         },
         profiles={
-            "base": Profile("base", "", "core"),
+            "base": EditionProfile("base", "", "core"),
             "use/certify": CERTIFY,
-            "size/L": Profile("size/L", "", "core"),
+            "size/L": EditionProfile("size/L", "", "core"),
         },
     )
     return stated._replace(**fields)

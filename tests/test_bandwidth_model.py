@@ -24,9 +24,9 @@ from speccheck.validator.models.expectation import (
     MARGIN,
     NO_THRESHOLD_BELOW,
     OF_ALL_TO_ALL,
+    CollectiveSetting,
     Expectation,
     Floors,
-    Setting,
     expectation,
     implausible,
     share_of_peak,
@@ -57,10 +57,10 @@ def _readings(gpu: str) -> GpuReadings:
     return found
 
 
-def setting_of(vector: Vector) -> Setting:
+def setting_of(vector: Vector) -> CollectiveSetting:
     told = vector["inputs"]
     network = told.get("network")
-    return Setting(
+    return CollectiveSetting(
         told["collective"],
         told["ranks"],
         told["domains"],
@@ -111,14 +111,14 @@ def test_verdict_of_a_vector(vector: Vector) -> None:
     assert judge(setting, size, rate) == vector["verdict"]
 
 
-def _of_threshold(setting: Setting, size: int, rate: float) -> str:
+def _of_threshold(setting: CollectiveSetting, size: int, rate: float) -> str:
     if implausible(setting, rate, size):
         return "rejected"
     look = expectation(setting, size, Floors(least_bytes=NO_THRESHOLD_BELOW))
     return "weak" if rate < (look.fail_below or 0) else "accepted"
 
 
-def _of_measurement(setting: Setting, size: int, rate: float) -> str:
+def _of_measurement(setting: CollectiveSetting, size: int, rate: float) -> str:
     look = expectation(setting, size)
     if look.plausible is not None and rate > look.plausible:
         return "implausible"
@@ -160,7 +160,7 @@ COLLECTIVES: tuple[Collective, ...] = (
 SIZES = (GIBIBYTE, LARGE)
 
 
-def _settings_of_the_catalogue() -> Iterator[tuple[str, Setting]]:
+def _settings_of_the_catalogue() -> Iterator[tuple[str, CollectiveSetting]]:
     """Every machine of the hardware catalogue, on 1 to 64 nodes."""
     for row in read_source("hardware/instances")["instances"]:
         gpu = readings_of(row["accelerator"])
@@ -172,7 +172,7 @@ def _settings_of_the_catalogue() -> Iterator[tuple[str, Setting]]:
             rate = network["count"] * network["gbit_per_s"] / 8 / each * GIGA
         for nodes, collective in product(range(1, 65), COLLECTIVES):
             for domains in {nodes, -(-nodes * each // (gpu.gpus or each))}:
-                one = Setting(collective, nodes * each, domains, gpu, rate)
+                one = CollectiveSetting(collective, nodes * each, domains, gpu, rate)
                 yield row["id"], one
 
 
@@ -199,7 +199,7 @@ def test_every_curve_that_was_published_is_above_its_floor() -> None:
     for gpu in ("A100-SXM4-80GB", "H100-SXM5-80GB", "H200-SXM", "B200-SXM", "GB200"):
         readings = _readings(gpu)
         for curve in published_bandwidth().curves(readings.id):
-            setting = Setting(
+            setting = CollectiveSetting(
                 "all_reduce", curve.ranks, curve.domains, readings, 50 * GIGA
             )
             for size, rate in curve.points:
@@ -213,7 +213,7 @@ def test_every_curve_that_was_published_is_above_its_floor() -> None:
 
 
 def test_the_share_of_a_size_lies_between_those_around_it() -> None:
-    setting = Setting("all_reduce", 8, 1, _readings("B200-SXM"))
+    setting = CollectiveSetting("all_reduce", 8, 1, _readings("B200-SXM"))
     sizes = [2**20, 3 * 2**20, 2**28, 3 * 2**27, GIBIBYTE, LARGE, 4 * LARGE]
     shares = [share_of_peak(setting, one) for one in sizes]
     assert shares == sorted(shares)
@@ -224,34 +224,40 @@ def test_the_share_of_a_size_lies_between_those_around_it() -> None:
 @pytest.mark.parametrize(
     ("setting", "size", "reason"),
     [
-        (Setting("broadcast", 16, 2, GpuReadings()), LARGE, "broadcast"),
-        (Setting("all_reduce", 16, 2, GpuReadings()), LARGE, "NVLink does not join"),
-        (Setting("all_reduce", 15, 2, GpuReadings()), LARGE, "15 ranks in 2"),
-        (Setting("all_reduce", 1, 1, GpuReadings()), LARGE, "1 ranks in 1"),
+        (CollectiveSetting("broadcast", 16, 2, GpuReadings()), LARGE, "broadcast"),
         (
-            Setting("all_reduce", 8, 1, _readings("B300-SXM")),
+            CollectiveSetting("all_reduce", 16, 2, GpuReadings()),
+            LARGE,
+            "NVLink does not join",
+        ),
+        (CollectiveSetting("all_reduce", 15, 2, GpuReadings()), LARGE, "15 ranks in 2"),
+        (CollectiveSetting("all_reduce", 1, 1, GpuReadings()), LARGE, "1 ranks in 1"),
+        (
+            CollectiveSetting("all_reduce", 8, 1, _readings("B300-SXM")),
             LARGE,
             "nobody published",
         ),
         (
-            Setting("all_reduce", 16, 2, _readings("H200-SXM")),
+            CollectiveSetting("all_reduce", 16, 2, _readings("H200-SXM")),
             LARGE,
             "adapters of a node are not known",
         ),
         (
-            Setting("all_reduce", 72, 1, _readings("GB300")),
+            CollectiveSetting("all_reduce", 72, 1, _readings("GB300")),
             4 * GIBIBYTE,
             "no curve tells",
         ),
         (
-            Setting("all_reduce", 8, 1, _readings("H200-SXM"), algorithm="tree"),
+            CollectiveSetting(
+                "all_reduce", 8, 1, _readings("H200-SXM"), algorithm="tree"
+            ),
             LARGE,
             "no readings of tree",
         ),
     ],
 )
 def test_outside_the_readings_the_answer_says_why(
-    setting: Setting, size: int, reason: str
+    setting: CollectiveSetting, size: int, reason: str
 ) -> None:
     look = expectation(setting, size)
     assert (look.fail_below, look.warn_below) == (None, None)
@@ -260,7 +266,7 @@ def test_outside_the_readings_the_answer_says_why(
 
 def test_adapters_of_idle_gpus_raise_the_ceiling_and_not_the_floor() -> None:
     gpu = _readings("H100-SXM5-80GB")
-    alone = Setting("all_reduce", 2, 2, gpu, 50 * GIGA)
+    alone = CollectiveSetting("all_reduce", 2, 2, gpu, 50 * GIGA)
     helped = alone._replace(idle_network_bytes=350 * GIGA)
     few, more = expectation(alone, LARGE), expectation(helped, LARGE)
     assert few.fail_below == pytest.approx(40e9)
@@ -274,7 +280,7 @@ def test_small_messages_take_longer_on_more_nodes() -> None:
     times = []
     for nodes in (1, 2, 8, 64):
         found = small_message_seconds(
-            Setting("all_reduce", 8 * nodes, nodes, gpu), "hopper"
+            CollectiveSetting("all_reduce", 8 * nodes, nodes, gpu), "hopper"
         )
         assert found is not None
         times.append(found.value)

@@ -12,7 +12,7 @@ from json_schemas import schema_text
 from speccheck.probes.collectives.agreeing import sets_of, settled
 from speccheck.probes.collectives.faults import told_fault
 from speccheck.probes.collectives.interfaces import interface_to
-from speccheck.probes.collectives.measure import Point
+from speccheck.probes.collectives.measure import TimedSize
 from speccheck.probes.collectives.meeting import Member, Refused
 from speccheck.probes.collectives.operations import (
     bus_factor,
@@ -274,7 +274,10 @@ def test_when_all_answer_their_reports_tell() -> None:
 def test_results_are_evidence_with_their_conditions(tmp_path: Path) -> None:
     settings = Settings("all_gather", "gloo", largest_bytes=2**21, data_type="bfloat16")
     results = Results(settings, [member(name) for name in HOSTS])
-    points = (Point(2**20, 0.01, 0.02, 0.011, 0, 0), Point(2**21, 0.0, 0.3, 0.1, 2, 2))
+    points = (
+        TimedSize(2**20, 0.01, 0.02, 0.011, 0, 0),
+        TimedSize(2**21, 0.0, 0.3, 0.1, 2, 2),
+    )
     points = (points[0], points[1]._replace(wrong_ranks=(1,)))
     results.runs[1, 0] = SetRun((0, 2, 3), 1, "all_gather_into_tensor", points)
     results.ended_by = "time budget"

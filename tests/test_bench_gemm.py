@@ -8,7 +8,7 @@ import pytest
 
 from speccheck.probes.matrix_products import (
     Effort,
-    Problem,
+    GemmProblem,
     Product,
     ProductFailed,
     fitting,
@@ -206,7 +206,7 @@ def torch() -> Any:  # noqa: ANN401 - its types are not ours
     return pytest.importorskip("torch")
 
 
-def a_problem(torch: Any) -> Problem:  # noqa: ANN401
+def a_problem(torch: Any) -> GemmProblem:  # noqa: ANN401
     from speccheck.probes.torch_products import (  # noqa: PLC0415 - needs torch
         TorchProcessors,
     )

@@ -13,8 +13,8 @@ import pytest
 from speccheck.probes.memory_copies import (
     Amounts,
     CopyFailed,
+    CopyStep,
     Rate,
-    Step,
     copy_tests,
     measured,
     steps,
@@ -143,10 +143,10 @@ def test_a_copy_that_brings_other_bytes_has_no_rate() -> None:
     device.spoiled = {(0, 1)}
     device.unreachable = {(1, 0)}
     found = {one.step: one for one in all_rates(device)}
-    spoiled = found[Step("device_to_device", 0, 1)]
+    spoiled = found[CopyStep("device_to_device", 0, 1)]
     assert spoiled.bytes_per_second is None
     assert spoiled.reason == "the copy differs from its source"
-    assert found[Step("device_to_device", 1, 0)].reason == "no peer access"
+    assert found[CopyStep("device_to_device", 1, 0)].reason == "no peer access"
     (*_, pairs) = copy_tests(list(found.values()), device, AMOUNTS)
     assert pairs["bytes_per_second"] == [None, None]
 
@@ -360,5 +360,5 @@ def test_the_bytes_of_a_copy_within_the_host_are_those_of_its_source() -> None:
     assert host.seconds(target, source, 3, 2) == [0.5, 0.5, 0.5]
     assert host.are_equal(target, source)
     (rate,) = measured(TorchHost(torch), Amounts(2**20, 3), lambda: True)
-    assert rate.step == Step("local", None, None)
+    assert rate.step == CopyStep("local", None, None)
     assert rate.bytes_per_second

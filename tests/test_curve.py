@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.models.curve import Curve, Knee, Point, curve
+from speccheck.validator.models.curve import Curve, CurvePoint, Knee, curve
 
 TRUTH = Path(__file__).resolve().parents[1] / "fixtures" / "ground_truth" / "busbw.csv"
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -14,14 +14,14 @@ GIGA = 1e9
 
 
 def of(*pairs: tuple[int, float], seconds: float | None = None) -> Curve:
-    return curve(Point(size, seconds, rate) for size, rate in pairs)
+    return curve(CurvePoint(size, seconds, rate) for size, rate in pairs)
 
 
 def published(prefix: str) -> Curve:
     with TRUTH.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["id"].startswith(prefix)]
     return curve(
-        Point(
+        CurvePoint(
             int(row["size_bytes"]),
             float(row["time_us"]) / 1e6 if row["time_us"] else None,
             float(row["busbw_gbps"]) * GIGA,
@@ -57,8 +57,12 @@ def test_where_half_of_the_peak_cannot_be_seen(rates: list[tuple[int, float]]) -
 
 
 def test_small_messages_take_the_time_of_the_collective() -> None:
-    points = [Point(0, 9.0, 0.0), Point(8, 1.0, 0.0), Point(KIB, 3.0, 0.0)]
-    points += [Point(8 * KIB, 2.0, 0.0), Point(MIB, 50.0, 1.0)]
+    points = [
+        CurvePoint(0, 9.0, 0.0),
+        CurvePoint(8, 1.0, 0.0),
+        CurvePoint(KIB, 3.0, 0.0),
+    ]
+    points += [CurvePoint(8 * KIB, 2.0, 0.0), CurvePoint(MIB, 50.0, 1.0)]
     assert curve(points).small_message_seconds == 2.0
     assert of((MIB, 1.0)).small_message_seconds is None
 

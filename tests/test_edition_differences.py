@@ -15,7 +15,12 @@ from small_editions import (
     with_first,
 )
 from speccheck.validator.editions.difference import differences, direction
-from speccheck.validator.editions.edition import Condition, Edition, Profile, Raise
+from speccheck.validator.editions.edition import (
+    Condition,
+    Edition,
+    EditionProfile,
+    Raise,
+)
 
 TO_MUST = Raise({"A-001": "must"}, "a test")
 Weighed = tuple[Edition, Edition, list[tuple[str, str, str]]]
@@ -212,7 +217,10 @@ CASES: dict[str, Weighed] = {
     "a_new_profile": (
         edition(),
         edition()._replace(
-            profiles={**edition().profiles, "size/M": Profile("size/M", "", "core")}
+            profiles={
+                **edition().profiles,
+                "size/M": EditionProfile("size/M", "", "core"),
+            }
         ),
         [("profile", "size/M", "MINOR")],
     ),
@@ -221,7 +229,7 @@ CASES: dict[str, Weighed] = {
         edition()._replace(
             profiles={
                 **edition().profiles,
-                "fabric/x": Profile("fabric/x", "", "core", raises=(TO_MUST,)),
+                "fabric/x": EditionProfile("fabric/x", "", "core", raises=(TO_MUST,)),
             }
         ),
         [("profile", "fabric/x", "MAJOR")],
@@ -231,14 +239,14 @@ CASES: dict[str, Weighed] = {
         edition()._replace(
             profiles={
                 **edition().profiles,
-                "use/night": Profile("use/night", "", "core", raises=(TO_MUST,)),
+                "use/night": EditionProfile("use/night", "", "core", raises=(TO_MUST,)),
             }
         ),
         [("profile", "use/night", "MINOR")],
     ),
     "a_profile_that_goes": (
         edition(),
-        edition()._replace(profiles={"base": Profile("base", "", "core")}),
+        edition()._replace(profiles={"base": EditionProfile("base", "", "core")}),
         [("profile", "use/certify", "MAJOR"), ("profile", "size/L", "MAJOR")],
     ),
     "a_profile_that_adds_a_should": (

@@ -13,7 +13,7 @@ from speccheck.validator.sources.embedded_script import (
 from speccheck.validator.sources.formats.torchrun import READER
 from speccheck.validator.sources.joining.merge import merge
 from speccheck.validator.sources.reader import Source
-from speccheck.validator.sources.shell.script import Word
+from speccheck.validator.sources.shell.script import ShellWord
 
 
 def document(text: str, name: str = "job.yaml") -> Document:
@@ -30,7 +30,7 @@ def words(source: Source) -> list[list[str]]:
     return [[word.text for word in one.words] for one in source.script.commands]
 
 
-def word(source: Source, text: str) -> Word:
+def word(source: Source, text: str) -> ShellWord:
     """The only word of a script that has that text."""
     found = [
         word

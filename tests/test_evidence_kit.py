@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.certification.kit import EvidenceFile, Kit, KitError, read_kit
+from speccheck.validator.certification.kit import Kit, KitError, KitFile, read_kit
 from speccheck.validator.certification.manifest import (
     Manifest,
     ManifestError,
@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
     return kit
 
 
-def by_path(kit: Kit) -> dict[str, EvidenceFile]:
+def by_path(kit: Kit) -> dict[str, KitFile]:
     return {one.path: one for one in kit.files}
 
 

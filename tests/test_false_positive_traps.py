@@ -15,13 +15,13 @@ import yaml
 from rule_fixtures import FIXTURES
 from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.sources.context import Context
 
 TRAPS = sorted((FIXTURES.parent / "traps").glob("*.yaml"))
 
 
-def judged(trap: dict[str, Any], folder: Path) -> Run:
+def judged(trap: dict[str, Any], folder: Path) -> RunResult:
     for name, text in trap["files"].items():
         (folder / name).write_text(text, encoding="utf-8")
     context = Context(**trap.get("context", {}))

@@ -11,7 +11,7 @@ from speccheck.validator.engine.judges import Judges
 from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.node_judge import NodeJudge
-from speccheck.validator.report.node_outcome import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeOutcome
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import ReadError
@@ -34,7 +34,7 @@ _OTHERS: tuple[object, ...] = (
 
 
 def _judge(judges: Judges) -> NodeJudge:
-    return NodeJudge(judges, NodeVerdict("preflight", "error"))
+    return NodeJudge(judges, NodeOutcome("preflight", "error"))
 
 
 def _told(judge: NodeJudge, node: dict[str, Any]) -> tuple[str, list[str], object]:

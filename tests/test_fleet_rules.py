@@ -16,10 +16,10 @@ from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
-from speccheck.validator.fleet.run import Work, judge_fleet
+from speccheck.validator.fleet.run import FleetWork, judge_fleet
 from speccheck.validator.models.peers import distance_of, tail
 from speccheck.validator.simulation.faults import FAULTS
-from speccheck.validator.simulation.fleet import Fleet
+from speccheck.validator.simulation.fleet import SimulatedFleet
 from speccheck.validator.simulation.fleet_files import nodes
 from speccheck.validator.simulation.planting import Plant, Planting
 from speccheck.validator.simulation.shape import instances
@@ -67,7 +67,7 @@ EVERYDAY = ("dgx-h100", "dgx-a100", "aws-p5", "dgx-gb200")
 
 
 def of_fleet(
-    fleet: Fleet,
+    fleet: SimulatedFleet,
     folder: Path,
     plants: tuple[Plant, ...] = (),
     *,
@@ -86,7 +86,7 @@ def of_fleet(
     )
     now = fleet.taken.timestamp() + 3600
     found = listing([str(folder)])
-    run = judge_fleet(Work(request, (), go), found, Expected(), now=now, cores=1)
+    run = judge_fleet(FleetWork(request, (), go), found, Expected(), now=now, cores=1)
     return run.of_fleet
 
 
@@ -107,7 +107,7 @@ def test_there_are_rules_on_fleets() -> None:
 def test_a_healthy_fleet_of_any_type_has_no_failure(
     profile: str, tmp_path: Path
 ) -> None:
-    found = of_fleet(Fleet(8, profile, 5), tmp_path)
+    found = of_fleet(SimulatedFleet(8, profile, 5), tmp_path)
     assert failures(found) == [], [one.message for one in found if one.hosts]
 
 
@@ -129,7 +129,7 @@ def test_a_healthy_fleet_of_any_type_has_no_failure(
 def test_a_healthy_fleet_of_any_size_has_no_failure(
     count: int, profile: str, seed: int, tmp_path: Path
 ) -> None:
-    found = of_fleet(Fleet(count, profile, seed), tmp_path)
+    found = of_fleet(SimulatedFleet(count, profile, seed), tmp_path)
     assert failures(found) == []
     unknown = {one.rule or one.clause for one in found if one.outcome == "unknown"}
     assert unknown <= {"reports_scattered"}, unknown
@@ -139,7 +139,7 @@ def test_a_healthy_fleet_of_any_size_has_no_failure(
 def test_healthy_nodes_that_measured_are_no_outliers(
     profile: str, tmp_path: Path
 ) -> None:
-    found = of_fleet(Fleet(40, profile, 8), tmp_path, is_measured=True)
+    found = of_fleet(SimulatedFleet(40, profile, 8), tmp_path, is_measured=True)
     assert failures(found) == [], [one.message for one in found if one.hosts]
     (rates,) = (one for one in found if one.rule == "slower_than_the_fleet")
     assert rates.outcome == "pass"
@@ -147,7 +147,7 @@ def test_healthy_nodes_that_measured_are_no_outliers(
 
 @pytest.mark.parametrize("name", sorted({**OF_FLEETS, **SHOWN_BY_OTHERS}))
 def test_a_fault_is_found_on_exactly_its_nodes(name: str, tmp_path: Path) -> None:
-    fleet = Fleet(NODES, FAULTS[name].instance, 3)
+    fleet = SimulatedFleet(NODES, FAULTS[name].instance, 3)
     found = failures(of_fleet(fleet, tmp_path, (planted(name, *ODD),)))
     odd = {f"node{number + 1:04d}" for number in ODD}
     expected = OF_FLEETS.get(name) or SHOWN_BY_OTHERS[name]
@@ -163,7 +163,7 @@ def test_a_fault_is_found_on_exactly_its_nodes(name: str, tmp_path: Path) -> Non
     "name", few(sorted(FAULTS), {*OF_FLEETS, *sorted(FAULTS)[::8]}.__contains__)
 )
 def test_no_fault_accuses_another_node(name: str, tmp_path: Path) -> None:
-    fleet = Fleet(9, FAULTS[name].instance, 4)
+    fleet = SimulatedFleet(9, FAULTS[name].instance, 4)
     found = of_fleet(fleet, tmp_path, (planted(name, 4),))
     assert not [one for one in found if one.outcome == "error"]
     accused = {host for one in found for host in one.hosts}
@@ -175,7 +175,7 @@ def test_no_fault_accuses_another_node(name: str, tmp_path: Path) -> None:
 def test_many_faults_are_told_apart(tmp_path: Path) -> None:
     names = sorted(OF_FLEETS)
     plants = tuple(planted(name, 2 * number) for number, name in enumerate(names))
-    found = failures(of_fleet(Fleet(64, "dgx-h100", 9), tmp_path, plants))
+    found = failures(of_fleet(SimulatedFleet(64, "dgx-h100", 9), tmp_path, plants))
     for number, name in enumerate(names):
         (rule,) = OF_FLEETS[name]
         assert any(
@@ -220,7 +220,7 @@ def test_the_middle_is_that_of_the_standard_library() -> None:
 
 
 def test_findings_do_not_change_what_they_read(tmp_path: Path) -> None:
-    fleet = Fleet(8, "dgx-h100", 1)
+    fleet = SimulatedFleet(8, "dgx-h100", 1)
     first = of_fleet(fleet, tmp_path, (planted("driver_drift", 2),))
     again = of_fleet(fleet, tmp_path, (planted("driver_drift", 2),))
     assert deepcopy(first) == again

@@ -12,11 +12,11 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
-from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
+from speccheck.validator.fleet.run import FleetRun, FleetWork, judge_fleet
 from speccheck.validator.fleet.verdict import Reason, Unfit, fleet_verdict
 from speccheck.validator.report.forms.html_fleet import fleet_html
 from speccheck.validator.report.forms.html_fleet_map import map_html
-from speccheck.validator.report.node_outcome import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeOutcome
 from told_fleets import told_fleet
 
 FAULTS = """\
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path) -> FleetRun:
     request = Request(arguments=(), use="preflight")
-    work = Work(request, (), NodeVerdict(request.use, "error"))
+    work = FleetWork(request, (), NodeOutcome(request.use, "error"))
     found = listing((str(folder / "pre"),))
     return judge_fleet(work, found, Expected(24, (), "--expect"), now=0, cores=1)
 

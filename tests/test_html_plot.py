@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from html_reading import Page
-from speccheck.validator.report.forms.html_plot import Line, plot_html
+from speccheck.validator.report.forms.html_plot import PlotLine, plot_html
 from told_runs import text_of, told
 
 LOG = Path(__file__).resolve().parents[1] / "fixtures" / "examples" / "slow-all-reduce"
@@ -14,8 +14,10 @@ GIGA = 1e9
 SIZES = (1024.0, 2.0**20, 2.0**30)
 
 
-def line(*rates: float, name: str = "measured0", label: str = "measured") -> Line:
-    return Line(name, label, tuple(zip(SIZES, (r * GIGA for r in rates), strict=True)))
+def line(*rates: float, name: str = "measured0", label: str = "measured") -> PlotLine:
+    return PlotLine(
+        name, label, tuple(zip(SIZES, (r * GIGA for r in rates), strict=True))
+    )
 
 
 def texts(drawn: str) -> list[str]:
@@ -58,10 +60,10 @@ def test_a_band_runs_from_the_least_to_the_most_of_all_runs() -> None:
         [],
         [line(1, 2, 3, name="ceiling")],
         [line(0, 0, 0)],
-        [Line("measured0", "measured", ((1024.0, GIGA),))],
+        [PlotLine("measured0", "measured", ((1024.0, GIGA),))],
     ],
 )
-def test_what_is_no_curve_is_not_drawn(lines: list[Line]) -> None:
+def test_what_is_no_curve_is_not_drawn(lines: list[PlotLine]) -> None:
     assert plot_html(lines, "c") == ""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from machine_files import build, healthy
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.node.node import Launch, read_launch
+from speccheck.validator.evidence.node.node import ProcessLaunch, read_launch
 from speccheck.validator.node.launcher import launch_of, name_of
 
 # Of `srun -N4 --ntasks-per-node=8` on n[1-4], the process 11; as Slurm 22.05 sets them.
@@ -28,7 +28,7 @@ STEP = {
     "SLURM_STEP_NUM_TASKS": "32",
     "SLURMD_NODENAME": "n2",
 }
-OF_STEP = Launch(
+OF_STEP = ProcessLaunch(
     *("slurm", "n2", "4711", 0, 11, 32, 4, "n[1-4]", 3), rank_from="SLURM_PROCID"
 )
 # Of a batch script: it has a rank, and is none of the tasks that srun will start.
@@ -97,7 +97,7 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
 @pytest.mark.parametrize(
     ("environ", "expected"),
     [
-        pytest.param({}, Launch(), id="nobody"),
+        pytest.param({}, ProcessLaunch(), id="nobody"),
         pytest.param(STEP, OF_STEP, id="srun"),
         pytest.param(
             {**STEP, "SLURM_RESTART_COUNT": "2"},
@@ -116,26 +116,28 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
         ),
         pytest.param(
             BATCH,
-            Launch("slurm", "n1", "4711", 0, nodes=6, node_list="n[1-6]"),
+            ProcessLaunch("slurm", "n1", "4711", 0, nodes=6, node_list="n[1-6]"),
             id="sbatch",
         ),
         pytest.param(
             PROLOG,
-            Launch("slurm", "n5", "4711", 0, nodes=6, node_list="n[1-6]"),
+            ProcessLaunch("slurm", "n5", "4711", 0, nodes=6, node_list="n[1-6]"),
             id="prolog",
         ),
         pytest.param(
             {"SLURM_JOB_ID": "4711", "SLURM_JOB_NODELIST": "n[1-6]"}
             | {"SLURMD_NODENAME": "n5"},
-            Launch("slurm", "n5", "4711", node_list="n[1-6]"),
+            ProcessLaunch("slurm", "n5", "4711", node_list="n[1-6]"),
             id="another prolog",
         ),
         pytest.param(
-            {"SLURMD_NODENAME": "n5"}, Launch("slurm", "n5"), id="HealthCheckProgram"
+            {"SLURMD_NODENAME": "n5"},
+            ProcessLaunch("slurm", "n5"),
+            id="HealthCheckProgram",
         ),
         pytest.param(
             MPIRUN,
-            Launch(
+            ProcessLaunch(
                 *("mpi", "box", "2073821185", None, 3, 4, 2, None, 1, 2),
                 rank_from="OMPI_COMM_WORLD_RANK",
             ),
@@ -143,7 +145,7 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
         ),
         pytest.param(
             HYDRA,
-            Launch(
+            ProcessLaunch(
                 *("mpi", "box", None, None, 2, 4, None, None, 0, 2),
                 rank_from="PMI_RANK",
             ),
@@ -151,7 +153,7 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
         ),
         pytest.param(
             TORCHRUN,
-            Launch(
+            ProcessLaunch(
                 *("torchrun", "box", "run-7", 1, 9, 16, 2, None, 1, 8),
                 rank_from="RANK",
             ),
@@ -159,7 +161,7 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
         ),
         pytest.param(
             INDEXED,
-            Launch(
+            ProcessLaunch(
                 *("kubernetes", "gke-a3-17", "preflight", None, 5, 8),
                 rank_from="JOB_COMPLETION_INDEX",
             ),
@@ -168,25 +170,31 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
         pytest.param(
             {**POD, "RANK": "1", "WORLD_SIZE": "16", "PET_NNODES": "2"}
             | {"PET_NODE_RANK": "1", "NODE_NAME": "w1"},
-            Launch("kubernetes", "w1", rank=1, ranks=2, rank_from="PET_NODE_RANK"),
+            ProcessLaunch(
+                "kubernetes", "w1", rank=1, ranks=2, rank_from="PET_NODE_RANK"
+            ),
             id="PyTorchJob, whose RANK is of the pod",
         ),
         pytest.param(
-            POD, Launch("kubernetes", unknown={"node": NO_NODE}), id="a pod alone"
+            POD,
+            ProcessLaunch("kubernetes", unknown={"node": NO_NODE}),
+            id="a pod alone",
         ),
         pytest.param(
-            {"NODE_NAME": "agent-3"}, Launch(), id="NODE_NAME of a CI is no node"
+            {"NODE_NAME": "agent-3"}, ProcessLaunch(), id="NODE_NAME of a CI is no node"
         ),
         pytest.param(
             {"RAY_JOB_ID": "01000000", "RAY_RAYLET_PID": "77"},
-            Launch("ray", "box", "01000000"),
+            ProcessLaunch("ray", "box", "01000000"),
             id="ray",
         ),
-        pytest.param({"SPECCHECK_HOST": "n9"}, Launch("none", "n9"), id="by the user"),
+        pytest.param(
+            {"SPECCHECK_HOST": "n9"}, ProcessLaunch("none", "n9"), id="by the user"
+        ),
     ],
 )
 def test_each_engine_is_known_by_its_variables(
-    environ: dict[str, str], expected: Launch
+    environ: dict[str, str], expected: ProcessLaunch
 ) -> None:
     assert launch_of(environ, "box") == expected
 
@@ -205,7 +213,7 @@ def test_each_engine_is_known_by_its_variables(
                 "SLURM_STEP_NUM_NODES": "2",
                 "SLURM_STEP_NODELIST": "n[1-2]",
             },
-            Launch(
+            ProcessLaunch(
                 *("slurm", "n2", "4711", 0, 9, 16, 2, "n[1-2]", 1, 8), rank_from="RANK"
             ),
             id="srun torchrun",
@@ -221,7 +229,7 @@ def test_each_engine_is_known_by_its_variables(
                 "SLURM_JOB_NODELIST": "n[1-2]",
                 "SLURM_JOB_NUM_NODES": "2",
             },
-            Launch(
+            ProcessLaunch(
                 *("slurm", "n2", "4711", 0, 3, 4, 2, "n[1-2]", 1, 2),
                 rank_from="OMPI_COMM_WORLD_RANK",
             ),
@@ -229,7 +237,7 @@ def test_each_engine_is_known_by_its_variables(
         ),
         pytest.param(
             {**INDEXED, **TORCHRUN},
-            Launch(
+            ProcessLaunch(
                 *("kubernetes", "gke-a3-17", "preflight", None, 9, 16),
                 local_rank=1,
                 local_ranks=8,
@@ -251,7 +259,7 @@ def test_each_engine_is_known_by_its_variables(
     ],
 )
 def test_of_nested_launchers_the_inner_tells_the_rank_the_outer_the_node(
-    environ: dict[str, str], expected: Launch
+    environ: dict[str, str], expected: ProcessLaunch
 ) -> None:
     assert launch_of(environ, "n2") == expected
 
@@ -324,16 +332,16 @@ def test_a_shell_of_salloc_is_on_no_node_of_the_job() -> None:
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (None, Launch()),
-        ([], Launch()),
-        ({}, Launch()),
+        (None, ProcessLaunch()),
+        ([], ProcessLaunch()),
+        ({}, ProcessLaunch()),
         (
             {"engine": "slurm", "node": "n17", "rank": 17, "ranks": 64, "more": 1},
-            Launch("slurm", "n17", rank=17, ranks=64),
+            ProcessLaunch("slurm", "n17", rank=17, ranks=64),
         ),
         (
             {"engine": "pbs", "node": "n1\n", "rank": True, "attempt": -1, "job": 7},
-            Launch(
+            ProcessLaunch(
                 unknown={
                     "engine": "must be one of slurm, mpi, torchrun, kubernetes, ray, "
                     "none",
@@ -346,20 +354,20 @@ def test_a_shell_of_salloc_is_on_no_node_of_the_job() -> None:
         ),
         (
             {"rank": 64, "ranks": 64},
-            Launch(unknown={"rank": "rank 64 of 64 ranks: ranks count from 0"}),
+            ProcessLaunch(unknown={"rank": "rank 64 of 64 ranks: ranks count from 0"}),
         ),
         (
             {"unknown": {"rank": "x" * 999, "y": "z", "node": 3}},
-            Launch(unknown={"rank": "x" * 300}),
+            ProcessLaunch(unknown={"rank": "x" * 300}),
         ),
         (
             {"unknown": "all", "node": {"status": "absent"}},
-            Launch(unknown={"node": "must be a text"}),
+            ProcessLaunch(unknown={"node": "must be a text"}),
         ),
     ],
 )
 def test_what_a_snapshot_says_is_read_as_far_as_it_can_be(
-    data: object, expected: Launch
+    data: object, expected: ProcessLaunch
 ) -> None:
     assert read_launch(data) == expected
 

@@ -15,11 +15,11 @@ from speccheck.validator.models.parameters import (
     parameter_estimate,
     stage_imbalance,
 )
-from speccheck.validator.models.peak_memory import FAMILIES, Job, peak_of
+from speccheck.validator.models.peak_memory import FAMILIES, MemoryJob, peak_of
 from speccheck.validator.models.training_memory import (
     Scheme,
     Sharding,
-    Work,
+    TrainingWork,
     activation_estimate,
     bytes_per_parameter,
     host_bytes,
@@ -176,7 +176,9 @@ def test_a_frozen_base_keeps_its_bits_and_a_small_trained_part() -> None:
 
 
 def test_activations_of_a_gated_layer() -> None:
-    work = Work(tokens=8192, sequence_length=8192, attention="flash", recompute="none")
+    work = TrainingWork(
+        tokens=8192, sequence_length=8192, attention="flash", recompute="none"
+    )
     layer = 102_400 * 2 * 8192  # 8 h + 2 (a + 2 k) d + 4 f
     assert most_layer_bytes(LLAMA_8B, work) == layer
     found = activation_estimate(LLAMA_8B, work._replace(is_compiled=False), 32)
@@ -188,14 +190,14 @@ def test_activations_of_a_gated_layer() -> None:
 
 
 def test_scores_are_counted_unless_a_kernel_keeps_them_on_chip() -> None:
-    work = Work(tokens=8192, sequence_length=8192)
+    work = TrainingWork(tokens=8192, sequence_length=8192)
     eager = most_layer_bytes(LLAMA_8B, work)
     flash = most_layer_bytes(LLAMA_8B, work._replace(attention="flash"))
     assert eager - flash == 5 * 32 * 8192 * 8192  # 5 a s^2, in bytes
 
 
 def test_full_recomputation_keeps_boundaries_and_one_layer() -> None:
-    kept = Work(8192, 8192, attention="flash", recompute="none")
+    kept = TrainingWork(8192, 8192, attention="flash", recompute="none")
     more = activation_estimate(LLAMA_8B, kept, 32).upper
     less = activation_estimate(LLAMA_8B, kept._replace(recompute="full"), 32).upper
     layer = 102_400 * 2 * 8192
@@ -204,7 +206,7 @@ def test_full_recomputation_keeps_boundaries_and_one_layer() -> None:
 
 
 def test_interleaving_and_short_samples_take_nothing_from_the_upper_bound() -> None:
-    sure = Work(8192, 8192, recompute="full", micro_batches_in_flight=4)
+    sure = TrainingWork(8192, 8192, recompute="full", micro_batches_in_flight=4)
     unsure = sure._replace(schedule_is_sure=False)
     found, open_one = (
         activation_estimate(LLAMA_8B, work, 8) for work in (sure, unsure)
@@ -216,21 +218,21 @@ def test_interleaving_and_short_samples_take_nothing_from_the_upper_bound() -> N
 
 
 def test_a_loss_that_is_not_known_may_keep_no_logits_or_four_copies() -> None:
-    found = logit_estimate(LLAMA_8B, Work(16384, 8192))
+    found = logit_estimate(LLAMA_8B, TrainingWork(16384, 8192))
     assert (found.lower, found.upper) == (0.0, 16 * 16384 * 128256)
 
 
 def test_the_parts_that_a_job_leaves_open_reach_to_infinity() -> None:
-    job = Job(70_000_000_000, None, DEEPSPEED, Sharding(1, 8, 8, 3))
+    job = MemoryJob(70_000_000_000, None, DEEPSPEED, Sharding(1, 8, 8, 3))
     total = peak_of(job).total()
     assert total.lower == pytest.approx(16 * 70e9 / 8 + 0.5e9)
     assert (total.upper, total.kind) == (float("inf"), "lower_bound")
 
 
 def test_only_a_family_of_rows_makes_a_total_calibrated() -> None:
-    work = Work(8192, 8192, recompute="full", attention="flash", loss="eager")
+    work = TrainingWork(8192, 8192, recompute="full", attention="flash", loss="eager")
     scheme = Scheme("bf16", parameter_dtype="fp32", optimizer="adamw")
-    job = Job(None, LLAMA_8B, scheme, Sharding(1, 8, 8, 3), work=work)
+    job = MemoryJob(None, LLAMA_8B, scheme, Sharding(1, 8, 8, 3), work=work)
     assert peak_of(job).total().kind == "advisory"
     family = FAMILIES["fsdp"]
     found = peak_of(job, family).total(family)
@@ -243,7 +245,7 @@ def test_experts_lie_on_their_own_ranks() -> None:
     experts = parameter_buckets(QWEN3_30B).of_experts
     dense = counted_parameters(QWEN3_30B) - experts
     whole, cut = Sharding(1, 64, 64, 1), Sharding(8, 8, 8, 1)
-    job = Job(None, QWEN3_30B, MEGATRON, whole, expert_sharding=cut)
+    job = MemoryJob(None, QWEN3_30B, MEGATRON, whole, expert_sharding=cut)
     states = peak_of(job).states
     expected = dense * (6 + 12 / 64) + experts / 8 * (6 + 12 / 8)
     assert states.value == pytest.approx(expected, rel=0.001)

@@ -22,7 +22,7 @@ from speccheck.validator.models.parameters import (
 )
 from speccheck.validator.models.peak_memory import (
     FAMILIES,
-    Job,
+    MemoryJob,
     peak_of,
     single_device_active,
     zero3_module_bytes,
@@ -31,7 +31,7 @@ from speccheck.validator.models.training_memory import (
     GIB,
     Scheme,
     Sharding,
-    Work,
+    TrainingWork,
     gib_to_gb,
     gpt_layer_bytes,
     interleave_factor,
@@ -111,14 +111,14 @@ def _zero3(given: Inputs) -> dict[str, float]:
 def _fsdp(given: Inputs) -> float:
     """Reserved memory of torchtitan: nothing outside the allocator."""
     shard, each = given["shard"], given["bytes_per_logit"]
-    work = Work(
+    work = TrainingWork(
         tokens=given["tokens"],
         sequence_length=8192,
         recompute="operations",
         attention="flash",
         loss={16: "eager", 14: "compiled"}[each],
     )
-    job = Job(
+    job = MemoryJob(
         None,
         LLAMA_8B,
         _PURE._replace(parameter_dtype="fp32"),
@@ -142,7 +142,7 @@ def _megatron_deepspeed(given: Inputs) -> float:
         tied_embeddings=True,
         has_biases=True,
     )
-    work = Work(
+    work = TrainingWork(
         tokens=given["seq"] * given["micro_batch"],
         sequence_length=given["seq"],
         tensor_ranks=given["tp"],
@@ -152,7 +152,7 @@ def _megatron_deepspeed(given: Inputs) -> float:
     )
     ranks = given["dp"]
     wide = given["grad_accum_bits"] == 32
-    job = Job(
+    job = MemoryJob(
         None,
         dimensions,
         _ADAM._replace(accumulate_dtype="fp32" if wide else "bf16"),
@@ -167,7 +167,7 @@ def _megatron_deepspeed(given: Inputs) -> float:
 
 
 def _active(given: Inputs) -> float:
-    work = Work(
+    work = TrainingWork(
         tokens=given["tokens"],
         sequence_length=given["tokens"],
         recompute=given["recompute"],

@@ -11,7 +11,7 @@ from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.torchrun import READER
 from speccheck.validator.sources.launching import SWITCHES, launches
 from speccheck.validator.sources.reader import Source
-from speccheck.validator.sources.shell.script import Word
+from speccheck.validator.sources.shell.script import ShellWord
 
 TORCHRUN = """\
 #!/bin/bash
@@ -312,7 +312,7 @@ def test_the_launch_behind_wrappers() -> None:
     assert _texts(launch.program) == ["t.py", "--x", "1"]
 
 
-def _texts(words: tuple[Word, ...]) -> list[str]:
+def _texts(words: tuple[ShellWord, ...]) -> list[str]:
     return [word.text for word in words]
 
 

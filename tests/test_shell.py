@@ -3,16 +3,16 @@
 import pytest
 
 from speccheck.validator.sources.shell.script import (
-    Command,
     Script,
-    Word,
+    ShellCommand,
+    ShellWord,
     directives,
     options,
     parse_script,
 )
 
 
-def command(text: str, name: str = "run", **known: str) -> Command:
+def command(text: str, name: str = "run", **known: str) -> ShellCommand:
     """The last command of that name."""
     script = parse_script(text, known)
     return [one for one in script.commands if one.words[0].text == name][-1]
@@ -23,11 +23,11 @@ def arguments(text: str, **known: str) -> list[str]:
     return [shown(word) for word in command(text, **known).words[1:]]
 
 
-def shown(word: Word) -> str:
+def shown(word: ShellWord) -> str:
     return word.text if word.resolved else f"?{word.text}"
 
 
-def place(word: Word) -> tuple[int, int, int, str]:
+def place(word: ShellWord) -> tuple[int, int, int, str]:
     return word.line, word.column, word.length, word.raw
 
 

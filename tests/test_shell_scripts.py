@@ -8,14 +8,14 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from shell_launch_scripts import LAUNCHES, Launch
-from speccheck.validator.sources.shell.script import Command, options, parse_script
+from speccheck.validator.sources.shell.script import ShellCommand, options, parse_script
 
 BASH = shutil.which("bash")
 PROGRAMS = ("torchrun", "python", "srun", "deepspeed", "accelerate")
 launches = pytest.mark.parametrize("launch", LAUNCHES.values(), ids=list(LAUNCHES))
 
 
-def commands_of(launch: Launch) -> list[Command]:
+def commands_of(launch: Launch) -> list[ShellCommand]:
     script = parse_script(launch.text, launch.known)
     assert script.problems == ()
     return [one for one in script.commands if one.words[0].text == launch.program]

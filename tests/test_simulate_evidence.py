@@ -11,17 +11,21 @@ import pytest
 from example_kit import FLEET, FOLDER
 from simulation_page import PAGE_OF_KITS, page_of_kits
 from slow_cases import few, first_of
-from speccheck.validator.certification.certifying import Certification, Order, certify
+from speccheck.validator.certification.certifying import (
+    CertificateOrder,
+    Certification,
+    certify,
+)
 from speccheck.validator.certification.judging import read_evidence
 from speccheck.validator.certification.kit import read_kit
 from speccheck.validator.cli.command_line import UsageError
 from speccheck.validator.cli.main import main
 from speccheck.validator.cli.simulated_kit import KitOrder, write_kit
 from speccheck.validator.report.style import printable
-from speccheck.validator.simulation.fleet import Fleet
+from speccheck.validator.simulation.fleet import SimulatedFleet
 from speccheck.validator.simulation.kit.builder import (
-    KitError,
     Ordered,
+    SimulatedKitError,
     kit_files,
     texts,
 )
@@ -52,11 +56,11 @@ EVERYDAY = first_of(SPOILS, lambda name: SPOILS[name].track)
 @cache
 def certified(name: str, *spoils: str) -> Certification:
     with TemporaryDirectory() as folder:
-        fleet = Fleet(2, name, 1, "certify")
+        fleet = SimulatedFleet(2, name, 1, "certify")
         write_kit(KitOrder(fleet, Planting(), folder, spoils))
         evidence = read_evidence(folder, NOW, 30)
         assert not evidence.kit.problems
-        return certify(Order(f"instance/{name}", is_pinned=True), evidence)
+        return certify(CertificateOrder(f"instance/{name}", is_pinned=True), evidence)
 
 
 def levels(found: Certification) -> dict[str, str | None]:
@@ -74,10 +78,12 @@ def failures(found: Certification) -> list[str]:
 def test_the_known_types_are_those_of_which_a_kit_can_be_made() -> None:
     for name in instances():
         if name in KNOWN:
-            assert kit_files(Ordered(Fleet(2, name, 1)))
+            assert kit_files(Ordered(SimulatedFleet(2, name, 1)))
         else:
-            with pytest.raises(KitError, match=f"--profile {name}: no kit of it: "):
-                kit_files(Ordered(Fleet(2, name, 1)))
+            with pytest.raises(
+                SimulatedKitError, match=f"--profile {name}: no kit of it: "
+            ):
+                kit_files(Ordered(SimulatedFleet(2, name, 1)))
 
 
 @pytest.mark.parametrize("name", few(KNOWN, {TYPE, "dgx-gb200"}.__contains__))
@@ -125,9 +131,9 @@ def test_the_example_is_small_and_says_what_it_is() -> None:
 
 
 def test_the_same_command_writes_the_same() -> None:
-    ordered = Ordered(Fleet(3, "dgx-h100", 7))
+    ordered = Ordered(SimulatedFleet(3, "dgx-h100", 7))
     assert texts(kit_files(ordered)) == texts(kit_files(ordered))
-    other = Ordered(Fleet(3, "dgx-h100", 8))
+    other = Ordered(SimulatedFleet(3, "dgx-h100", 8))
     assert texts(kit_files(ordered)) != texts(kit_files(other))
 
 

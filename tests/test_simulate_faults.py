@@ -16,7 +16,7 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS, FAULTS
-from speccheck.validator.simulation.fleet import Fleet
+from speccheck.validator.simulation.fleet import SimulatedFleet
 from speccheck.validator.simulation.fleet_files import nodes
 from speccheck.validator.simulation.planting import (
     SCHEMA,
@@ -35,10 +35,10 @@ SHOWN = {
 }
 
 
-def planted(text: str, folder: Path, fleet: Fleet | None = None) -> Planting:
+def planted(text: str, folder: Path, fleet: SimulatedFleet | None = None) -> Planting:
     path = folder / "plan.yaml"
     path.write_text(text, "utf-8")
-    return plant(load_plan(str(path)), fleet or Fleet(60, "dgx-h100", 1))
+    return plant(load_plan(str(path)), fleet or SimulatedFleet(60, "dgx-h100", 1))
 
 
 def rows(*faults: str, more: str = "") -> str:
@@ -58,7 +58,7 @@ def test_a_fault_is_found_by_its_rules_on_a_node_of_a_fleet(
     """Of a fleet in which nodes differ, as a plan plants it: old and new ones."""
     fault = SHOWN[name]
     more = f"measurements: {'true' if fault.is_measured else 'false'}\n"
-    fleet = Fleet(5, fault.instance, 11)
+    fleet = SimulatedFleet(5, fault.instance, 11)
     text = rows(f"fault: {name}, nodes: [1, 3-4]", more=more)
     planting = planted(text, tmp_path, fleet)
     for number, files in enumerate(nodes(fleet, planting), 1):
@@ -132,7 +132,7 @@ def test_all_nodes_may_have_a_fault(tmp_path: Path) -> None:
 
 def test_a_node_may_have_several_faults(tmp_path: Path) -> None:
     text = rows("fault: ecc_off, nodes: [2]", "fault: disk_full, nodes: [2]")
-    fleet = Fleet(2, "dgx-h100", 1)
+    fleet = SimulatedFleet(2, "dgx-h100", 1)
     _, ((one,)) = nodes(fleet, planted(text, tmp_path, fleet))
     assert failing(json.loads(one.text)) == {"error_correction_off", "root_disk_full"}
 
@@ -156,7 +156,7 @@ def test_a_node_may_have_several_faults(tmp_path: Path) -> None:
     ],
 )
 def test_values_of_a_plan_count(row: str, rules: set[str], tmp_path: Path) -> None:
-    fleet = Fleet(1, "dgx-h100", 1)
+    fleet = SimulatedFleet(1, "dgx-h100", 1)
     planting = planted(rows(f"{row}, nodes: [1]"), tmp_path, fleet)
     (((one,)),) = nodes(fleet, planting)
     assert failing(json.loads(one.text)) == rules
@@ -165,7 +165,7 @@ def test_values_of_a_plan_count(row: str, rules: set[str], tmp_path: Path) -> No
 def test_a_straggler_is_slower_than_all_others(tmp_path: Path) -> None:
     more = "measurements: true\n"
     text = rows("fault: straggler, nodes: [9], share_left: 0.93", more=more)
-    fleet = Fleet(40, "dgx-h100", 5)
+    fleet = SimulatedFleet(40, "dgx-h100", 5)
     made = [json.loads(one.text) for (one,) in nodes(fleet, planted(text, tmp_path))]
     for rates in (
         [node["copy_tests"][0]["bytes_per_second"][0] for node in made],
@@ -300,7 +300,7 @@ def test_a_plan_may_be_json(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     document = {"schema": SCHEMA, "faults": [{"fault": "ecc_off", "nodes": ["2-3"]}]}
     path.write_text(json.dumps(document), "utf-8")
-    found = plant(load_plan(str(path)), Fleet(3, "dgx-h100", 1))
+    found = plant(load_plan(str(path)), SimulatedFleet(3, "dgx-h100", 1))
     assert where(found) == {"ecc_off": [2, 3]}
 
 
@@ -317,7 +317,7 @@ def test_drift_is_sound_by_itself(tmp_path: Path) -> None:
     """Nothing more is told of such a node than of its neighbours."""
     names = [name for name, one in SHOWN.items() if one.is_fleet]
     names.remove("straggler")  # which comes near to floors
-    fleet = Fleet(1, "dgx-h100", 1)
+    fleet = SimulatedFleet(1, "dgx-h100", 1)
     for name in names:
         text = rows(f"fault: {name}, nodes: [1]", more="measurements: true\n")
         (((ill,)),) = nodes(fleet, planted(text, tmp_path, fleet))
@@ -340,7 +340,7 @@ def test_the_tables_of_the_page_are_the_generated_ones() -> None:
 def test_the_plan_of_the_page_can_be_planted(tmp_path: Path) -> None:
     _, _, rest = PAGE.read_text("utf-8").partition("```yaml\n")
     text, _, _ = rest.partition("```")
-    found = where(planted(text, tmp_path, Fleet(200, "dgx-h100", 1)))
+    found = where(planted(text, tmp_path, SimulatedFleet(200, "dgx-h100", 1)))
     assert [(name, len(nodes)) for name, nodes in found.items()] == [
         ("variable", 3),
         ("pcie_link_down_generation", 2),

@@ -12,7 +12,7 @@ import pytest
 from judged_nodes import failing, findings
 from slow_cases import few
 from speccheck.validator.cli.main import main
-from speccheck.validator.simulation.fleet import Fleet, Maker, Snapshot
+from speccheck.validator.simulation.fleet import Maker, SimulatedFleet, Snapshot
 from speccheck.validator.simulation.rng import Dice
 from speccheck.validator.simulation.shape import instances
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def nodes(profile: str, count: int, *, is_measured: bool = False) -> list[Snapshot]:
-    maker = Maker(Fleet(count, profile, 3))
+    maker = Maker(SimulatedFleet(count, profile, 3))
     found = [maker.healthy(index) for index in range(count)]
     if is_measured:
         for index, node in enumerate(found):

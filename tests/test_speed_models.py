@@ -3,7 +3,7 @@
 import pytest
 
 from speccheck.validator.models.collective_time import (
-    Communicator,
+    CommunicatorShape,
     latency,
     nvls_time,
     nvls_tree_latency,
@@ -18,7 +18,7 @@ from speccheck.validator.models.elasticity import (
 )
 from speccheck.validator.models.estimate import exactly, within
 from speccheck.validator.models.packing import (
-    Samples,
+    PackedSamples,
     packed_sequences,
     packing_gain,
     padded_share,
@@ -81,7 +81,7 @@ def test_keys_and_values_go_around_the_context_ring() -> None:
 )
 def test_tree_latency_by_release(version: tuple[int, int], microseconds: float) -> None:
     """Simple over two nodes: 2 x (7 hops inside + 1 across) and the base."""
-    who = Communicator("hopper", 2, 8, version=version)
+    who = CommunicatorShape("hopper", 2, 8, version=version)
     assert latency(who, "tree", "simple") * 1e6 == pytest.approx(microseconds)
 
 
@@ -97,7 +97,7 @@ def test_nvls_tree_latency_by_release(
 
 def test_amd_hosts_pay_more_for_each_send() -> None:
     """28 hops inside take 6 microseconds instead of 3.4."""
-    intel = Communicator("hopper", 2, 8)
+    intel = CommunicatorShape("hopper", 2, 8)
     slower = latency(intel._replace(cpu="amd"), "ring", "simple")
     assert (slower - latency(intel, "ring", "simple")) * 1e6 == pytest.approx(
         28 * (6.0 - 3.4)
@@ -106,14 +106,14 @@ def test_amd_hosts_pay_more_for_each_send() -> None:
 
 def test_ring_over_nodes_is_advice() -> None:
     """No published times hold it."""
-    assert ring_time(Communicator("hopper", 1, 8), 2**20).kind == "calibrated"
-    assert ring_time(Communicator("hopper", 2, 8), 2**20).kind == "advisory"
+    assert ring_time(CommunicatorShape("hopper", 1, 8), 2**20).kind == "calibrated"
+    assert ring_time(CommunicatorShape("hopper", 2, 8), 2**20).kind == "advisory"
 
 
 def test_nvls_is_of_one_node_with_a_switch_that_adds() -> None:
     """Ampere's switch does not; over nodes the tree takes over."""
-    assert nvls_time(Communicator("ampere", 1, 8), 2**30) is None
-    assert nvls_time(Communicator("hopper", 2, 8), 2**30) is None
+    assert nvls_time(CommunicatorShape("ampere", 1, 8), 2**30) is None
+    assert nvls_time(CommunicatorShape("hopper", 2, 8), 2**30) is None
 
 
 def test_elastic_micro_batch_above_the_largest_batch_is_refused() -> None:
@@ -191,7 +191,7 @@ def test_packing_takes_what_the_tokens_fill() -> None:
 
     Each is left with less room than the longest sample of 1,000 tokens.
     """
-    of = Samples(52_000, 300, 1000)
+    of = PackedSamples(52_000, 300, 1000)
     found = packed_sequences(of, 4096)
     assert (found.lower, found.upper) == (3809, 15_600_000 // 3097 + 1)
     gain = packing_gain(of, 4096)
@@ -215,6 +215,6 @@ def first_fit(lengths: list[int], room: int) -> int:
 )
 def test_first_fit_lies_within_the_bounds(lengths: list[int]) -> None:
     """Sequences of 10 tokens."""
-    of = Samples(len(lengths), sum(lengths) / len(lengths), max(lengths))
+    of = PackedSamples(len(lengths), sum(lengths) / len(lengths), max(lengths))
     found = packed_sequences(of, 10)
     assert found.lower <= first_fit(lengths, 10) <= found.upper

@@ -28,7 +28,7 @@ from speccheck.validator.models.bus_bandwidth import (
     ring_ceiling,
 )
 from speccheck.validator.models.collective_time import (
-    Communicator,
+    CommunicatorShape,
     latency,
     nvls_tree_latency,
     ring_time,
@@ -43,15 +43,15 @@ from speccheck.validator.models.flops import (
     Convention,
     Layers,
     Mixture,
-    Step,
     TokenWork,
+    TrainingStep,
     flops_per_token,
     matmul_parameters,
     recomputed_flops,
 )
 from speccheck.validator.models.throughput import (
     JOULES_PER_KILOWATT_HOUR,
-    Pipeline,
+    PipelineShape,
     energy_per_token,
     idle_over_ideal,
     idle_share,
@@ -98,7 +98,7 @@ def _ratio(inputs: Inputs) -> float:
 def _recomputed(inputs: Inputs) -> float:
     sizes = (inputs["batch"], inputs["seq"], inputs["L"], inputs["h"], inputs["V"])
     seconds: float = inputs["step_s"] * inputs["gpus"]
-    return recomputed_flops(Step(*sizes)).value / seconds / TERA
+    return recomputed_flops(TrainingStep(*sizes)).value / seconds / TERA
 
 
 def _active(inputs: Inputs) -> float:
@@ -119,7 +119,7 @@ def _days(inputs: Inputs) -> float:
 
 
 def _bubble(inputs: Inputs) -> Inputs:
-    pipeline = Pipeline(inputs["p"], inputs["m"], inputs["v"])
+    pipeline = PipelineShape(inputs["p"], inputs["m"], inputs["v"])
     return {
         "relative_to_ideal": idle_over_ideal(pipeline).value,
         "fraction_of_total": idle_share(pipeline).value,
@@ -127,7 +127,7 @@ def _bubble(inputs: Inputs) -> Inputs:
 
 
 def _scaled(inputs: Inputs) -> float:
-    before = Pipeline(inputs["p"], inputs["m_ref"], inputs["v"])
+    before = PipelineShape(inputs["p"], inputs["m_ref"], inputs["v"])
     return scaled_throughput(inputs["tflops_ref"], before, inputs["m"]).value
 
 
@@ -157,8 +157,8 @@ def _all_to_all(inputs: Inputs) -> float:
     return all_to_all_ceiling(Network(nodes, each, rate)).value / GIGA
 
 
-def _communicator(inputs: Inputs) -> Communicator:
-    return Communicator(
+def _communicator(inputs: Inputs) -> CommunicatorShape:
+    return CommunicatorShape(
         architecture=inputs["arch"],
         nodes=inputs["nodes"],
         gpus_per_node=inputs["gpus_per_node"],

@@ -8,7 +8,7 @@ from speccheck.validator.evidence.finding import Finding, Outcome
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.run.judging import JobScale, JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 
 def ending(must: Outcome | None, should: Outcome) -> int:
@@ -18,7 +18,7 @@ def ending(must: Outcome | None, should: Outcome) -> int:
         rows.append(Finding("C-1", "", "must", "r", "error", must, ""))
     findings = tuple(LocatedFinding(one, ()) for one in rows)
     plan = JudgedPlan((), (), JobScale(TrainingPlan({})), None, findings)
-    run = Run(load_edition(), "ci", (), (plan,))
+    run = RunResult(load_edition(), "ci", (), (plan,))
     return exit_of(run, summarize(run.plans), "error").code
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from speccheck.validator.cli.main import main
 from speccheck.validator.report.form import FORMS
-from speccheck.validator.simulation.fleet import Fleet, Maker
+from speccheck.validator.simulation.fleet import Maker, SimulatedFleet
 
 Output = pytest.CaptureFixture[str]
 
@@ -17,7 +17,7 @@ Output = pytest.CaptureFixture[str]
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A synthetic snapshot; the tests run in a folder that has it as node.json."""
     monkeypatch.chdir(tmp_path)
-    found = Maker(Fleet(1, "dgx-h100", 1)).healthy(0)
+    found = Maker(SimulatedFleet(1, "dgx-h100", 1)).healthy(0)
     write(found)
     return found
 
@@ -124,7 +124,7 @@ def test_a_fault_still_fails(node: dict[str, Any], capsys: Output) -> None:
 def test_measurements_alone_are_made_up_as_well(
     node: dict[str, Any], capsys: Output
 ) -> None:
-    maker = Maker(Fleet(1, "dgx-h100", 1))
+    maker = Maker(SimulatedFleet(1, "dgx-h100", 1))
     maker.measure(node, 0)
     kinds = ("schema", "synthetic", "copy_tests")
     write({kind: node[kind] for kind in kinds})

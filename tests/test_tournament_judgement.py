@@ -15,7 +15,7 @@ from speccheck.validator.evidence.measurement.collective import (
 )
 from speccheck.validator.models.peers import at_least, peers_of
 from speccheck.validator.sources.formats.snapshot import node_of
-from speccheck.validator.straggler_search.judgement import Judgement, judge
+from speccheck.validator.straggler_search.judgement import SearchJudgement, judge
 from speccheck.validator.straggler_search.rounds import groups, pairs
 
 LIMITS = limits_of(load_edition())
@@ -44,11 +44,11 @@ def pairs_with(slow: str, rate: float = 20) -> list[dict[str, Any]]:
     return [a_run(one, rate if {*one} & {*slow} else 46) for one in FOUR]
 
 
-def verdicts(found: Judgement) -> dict[str, str]:
+def verdicts(found: SearchJudgement) -> dict[str, str]:
     return {one.host: one.verdict for one in found.nodes}
 
 
-def why(found: Judgement, host: str) -> str:
+def why(found: SearchJudgement, host: str) -> str:
     return next(one.why for one in found.nodes if one.host == host)
 
 

@@ -9,7 +9,7 @@ import pytest
 from slow_node import host_names
 from speccheck.validator.straggler_search.follow_up import follow_up
 from speccheck.validator.straggler_search.rounds import (
-    Plan,
+    SearchPlan,
     all_pair_rounds,
     groups,
     pairs,
@@ -17,7 +17,7 @@ from speccheck.validator.straggler_search.rounds import (
 )
 
 
-def partners(plan: Plan) -> dict[str, set[str]]:
+def partners(plan: SearchPlan) -> dict[str, set[str]]:
     """With whom each node measures."""
     found: dict[str, set[str]] = {}
     for sets in plan.rounds:
@@ -27,7 +27,7 @@ def partners(plan: Plan) -> dict[str, set[str]]:
     return found
 
 
-def demand_disjoint(plan: Plan) -> None:
+def demand_disjoint(plan: SearchPlan) -> None:
     for sets in plan.rounds:
         named = [host for one in sets for host in one]
         assert len(named) == len(set(named))

@@ -26,7 +26,12 @@ from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.evidence.variable_relations import FORMS, Job, Match, entries
+from speccheck.validator.evidence.variable_relations import (
+    FORMS,
+    JobFacts,
+    RelationMatch,
+    entries,
+)
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.reader import Source
@@ -227,7 +232,7 @@ def test_the_compiled_relations_are_those_of_the_yaml_file() -> None:
     assert path.read_text(encoding="utf-8") == compiled_text()
 
 
-def _platform_jobs() -> Iterator[tuple[str, str | None, Job]]:
+def _platform_jobs() -> Iterator[tuple[str, str | None, JobFacts]]:
     nccl = nccl_variables()
     for platform in nccl.platforms:
         environment = Environment(
@@ -246,7 +251,11 @@ def _platform_jobs() -> Iterator[tuple[str, str | None, Job]]:
             if instance:
                 name = "cluster.instance_type"
                 leaves[name] = Value(name, instance, "stated")
-            yield platform.id, instance, Job(environment, TrainingPlan(leaves), nccl)
+            yield (
+                platform.id,
+                instance,
+                JobFacts(environment, TrainingPlan(leaves), nccl),
+            )
 
 
 def test_what_providers_publish_is_never_failed() -> None:
@@ -255,7 +264,7 @@ def test_what_providers_publish_is_never_failed() -> None:
         (name, instance, relation.id)
         for name, instance, job in _platform_jobs()
         for relation in nccl_relations().rows()
-        if relation.kind != "advice" and isinstance(relation.judge(job), Match)
+        if relation.kind != "advice" and isinstance(relation.judge(job), RelationMatch)
     ]
     assert told == []
 

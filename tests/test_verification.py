@@ -17,8 +17,8 @@ from other_verifiers import their_key as their_key_of
 from signed_files import KEY, OTHER
 from slow_cases import few_rows
 from speccheck.validator.certification import certifying, verifying
-from speccheck.validator.certification.certifying import Certification, Order
-from speccheck.validator.certification.judging import Evidence
+from speccheck.validator.certification.certifying import CertificateOrder, Certification
+from speccheck.validator.certification.judging import KitEvidence
 from speccheck.validator.cli.main import main
 from speccheck.validator.signing.envelope import read_envelope
 
@@ -44,10 +44,10 @@ def whole(
     return trial
 
 
-def _judging_once() -> Callable[[Order, Evidence], Certification]:
+def _judging_once() -> Callable[[CertificateOrder, KitEvidence], Certification]:
     judged: dict[object, Certification] = {}
 
-    def certify(order: Order, evidence: Evidence) -> Certification:
+    def certify(order: CertificateOrder, evidence: KitEvidence) -> Certification:
         if order.tailoring:  # a file beside the evidence, which may change
             return certifying.certify(order, evidence)
         files = tuple((file.path, file.sha256) for file in evidence.files)

@@ -19,7 +19,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import RunState
-from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.run.waivers.baseline import Baseline, baseline_text
 
 _AREAS = {entry.name: entry.area for entry in rule_entries()}
@@ -77,7 +77,7 @@ def _takes_comments(fixture: RuleFixture) -> bool:
     )
 
 
-def _waive_by_file(before: Run, request: Request, fixture: RuleFixture) -> None:
+def _waive_by_file(before: RunResult, request: Request, fixture: RuleFixture) -> None:
     patterns = ", ".join(f"/{name}" for name in fixture.files)
     Path("waivers.yaml").write_text(
         "schema: speccheck-waivers/1\nwaivers:\n"
@@ -89,7 +89,7 @@ def _waive_by_file(before: Run, request: Request, fixture: RuleFixture) -> None:
     _compare(before, run(_by(request, policy)), fixture.rule)
 
 
-def _waive_by_baseline(before: Run, request: Request, rule: str) -> None:
+def _waive_by_baseline(before: RunResult, request: Request, rule: str) -> None:
     found = Baseline("baseline.json", {})
     run(request, RunState(request, baseline=found))
     text = "".join(baseline_text(found.open))
@@ -102,7 +102,7 @@ def _by(request: Request, policy: Policy) -> Request:
     return request._replace(judging=request.judging._replace(policy=policy))
 
 
-def _compare(before: Run, after: Run, rule: str) -> None:
+def _compare(before: RunResult, after: RunResult, rule: str) -> None:
     old, new = [*_judged(before)], [*_judged(after)]
     assert [one._replace(waiver=None) for one in new] == old
     waived = [one for one in new if one.waiver]
@@ -114,7 +114,7 @@ def _compare(before: Run, after: Run, rule: str) -> None:
     assert summarize(after.plans).waived == len(waived)
 
 
-def _judged(found: Run) -> Iterator[Finding]:
+def _judged(found: RunResult) -> Iterator[Finding]:
     """All findings but those on waivers themselves."""
     for plan in found.plans:
         for located in plan.findings:
@@ -126,5 +126,5 @@ def _outcomes(findings: list[Finding], *outcomes: str) -> Counter[str]:
     return Counter(one.clause for one in by_clause(findings) if one.outcome in outcomes)
 
 
-def _told(found: Run) -> list[object]:
+def _told(found: RunResult) -> list[object]:
     return [located for plan in found.plans for located in plan.findings]

@@ -23,7 +23,7 @@ from speccheck.validator.models.bus_bandwidth import (
     ring_ceiling,
 )
 from speccheck.validator.models.collective_time import (
-    Communicator,
+    CommunicatorShape,
     nvls_time,
     ring_time,
 )
@@ -36,7 +36,9 @@ IDENTITY_FROM = MEBIBYTE
 RING_UP_TO, NVLS_FROM = 32 * MEBIBYTE, 64 * MEBIBYTE
 MICRO = 1e6
 # 18 links x 20.6 GB/s over 16 channels.
-H100_NODE = Communicator("hopper", 1, 8, channels=16, channel_rate=18 * 20.6e9 / 16)
+H100_NODE = CommunicatorShape(
+    "hopper", 1, 8, channels=16, channel_rate=18 * 20.6e9 / 16
+)
 # Times of single messages that stand out of their own table by a factor.
 SOURCE_OUTLIERS = {"32", "4096"}
 # Rings of one node: GPU, links, generation.

@@ -26,7 +26,7 @@ from speccheck.validator.models.peak_memory import (
     peak_of,
     single_device_active,
 )
-from speccheck.validator.models.training_memory import Work
+from speccheck.validator.models.training_memory import TrainingWork
 
 # Figures of vendors for no run in particular.
 NO_READINGS = frozenset({"rule-of-thumb"})
@@ -82,7 +82,7 @@ def estimate_of(row: Row) -> Estimate:
     return peak.total(FAMILIES.get(family_of(row)))
 
 
-def _described(row: Row) -> tuple[Dimensions, Work]:
+def _described(row: Row) -> tuple[Dimensions, TrainingWork]:
     dimensions, work = dimensions_of(row), work_of(row)
     if dimensions is None or work is None:
         message = f"{row['id']}: no dimensions, or no tokens of a step"

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from speccheck.validator.models.parameters import Dimensions, LatentAttention
-from speccheck.validator.models.peak_memory import FrozenBase, Job
+from speccheck.validator.models.peak_memory import FrozenBase, MemoryJob
 from speccheck.validator.models.training_memory import (
     FOUR_BIT_SHARE,
     FOUR_BIT_SHARE_2023,
     Recompute,
     Scheme,
     Sharding,
-    Work,
+    TrainingWork,
     frozen_share,
     micro_batches_in_flight,
 )
@@ -111,7 +111,7 @@ def scheme_of(row: Row) -> Scheme:
     )
 
 
-def work_of(row: Row) -> Work | None:
+def work_of(row: Row) -> TrainingWork | None:
     """What one rank computes at once, where the table tells it."""
     if not row["seq_len"] or not row["micro_batch"]:
         return None
@@ -123,7 +123,7 @@ def work_of(row: Row) -> Work | None:
         loss = "compiled"
     if loss == "chunked" and is_adapter(row):
         loss = "chunked-frozen-head"
-    return Work(
+    return TrainingWork(
         tokens=whole(row["micro_batch"]) * length // whole(row["cp"]),
         sequence_length=length,
         tensor_ranks=whole(row["tp"]),
@@ -165,7 +165,7 @@ def sharding_of(row: Row) -> Sharding:
     )
 
 
-def job_of(row: Row) -> Job:
+def job_of(row: Row) -> MemoryJob:
     """The row as one GPU's share."""
     sharding = sharding_of(row)
     stages = whole(row["pp"])
@@ -178,7 +178,7 @@ def job_of(row: Row) -> Job:
             shard_ranks=max(world // (expert_ranks * stages), 1),
             fewest_shard_ranks=max(world // (expert_ranks * stages), 1),
         )
-    return Job(
+    return MemoryJob(
         parameters=whole(row["params"]) if row["params"] else None,
         dimensions=dimensions_of(row),
         scheme=scheme_of(row),

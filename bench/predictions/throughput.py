@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from predictions.prediction import Prediction, rows
 from speccheck.validator.models.flops import (
     Convention,
-    Step,
     TokenWork,
+    TrainingStep,
     flops_per_token,
     megatron_model_flops,
     recomputed_flops,
 )
 from speccheck.validator.models.throughput import (
-    Pipeline,
+    PipelineShape,
     scaled_throughput,
     sharded_throughput,
     training_days,
@@ -100,8 +100,8 @@ def _model_throughput(row: Row) -> float:
     return _model_flops(row) * tokens_per_second(row) / TERA
 
 
-def _step(row: Row) -> Step:
-    return Step(
+def _step(row: Row) -> TrainingStep:
+    return TrainingStep(
         samples=int(row["global_batch"]),
         sequence_length=int(row["seq_len"]),
         layers=int(row["n_layers"]),
@@ -142,7 +142,7 @@ def _days(row: Row) -> float:
 def _scaled(row: Row) -> float:
     name = "l3-bubble" if row["id"] == "l3-bubble" else "mlp"
     micro_batches, measured = _SCALED_FROM[name]
-    pipeline = Pipeline(int(row["pp"]), micro_batches, int(row["vpp"]))
+    pipeline = PipelineShape(int(row["pp"]), micro_batches, int(row["vpp"]))
     return scaled_throughput(measured, pipeline, int(row["grad_accum"])).value
 
 

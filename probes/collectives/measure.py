@@ -20,7 +20,7 @@ _MOST_REPEATS = 2
 _MEGABYTE = 2**20
 
 
-class Point(Record):
+class TimedSize(Record):
     """One size, as all ranks measured it together.
 
     wrong_values: None where results were not compared. wrong_ranks: those of the set
@@ -71,7 +71,7 @@ class Bench:
         )
         self._watch.end()
 
-    def points(self, has_time: Callable[[float], bool]) -> Iterator[Point]:
+    def points(self, has_time: Callable[[float], bool]) -> Iterator[TimedSize]:
         """Measure one size after the other.
 
         Args:
@@ -96,7 +96,7 @@ class Bench:
         self._watch.end()
         return agreed
 
-    def _point(self, size_bytes: int) -> Point:
+    def _point(self, size_bytes: int) -> TimedSize:
         settings = self._settings
         width = DATA_TYPES[settings.data_type]
         ranks = self._torch.distributed.get_world_size()
@@ -116,7 +116,7 @@ class Bench:
         best, repeats = self._attempts(exchange, name)
         wrong += self._verified(exchange, name)
         by_rank = [int(row[0]) for row in self._gathered([float(wrong)])]
-        return Point(
+        return TimedSize(
             elements * width,
             best.seconds,
             best.spread,

@@ -27,7 +27,7 @@ from speccheck.probes.collectives.meeting import (
 from speccheck.probes.collectives.results import Results, SetRun
 from speccheck.probes.collectives.settings import Settings
 from speccheck.probes.collectives.watch import Watch
-from speccheck.probes.collectives.work import AT_A_GATE, MEETING, Work, run_of
+from speccheck.probes.collectives.work import AT_A_GATE, MEETING, RankWork, run_of
 from speccheck.probes.collectives.world import World
 from speccheck.validator.evidence.record import Record
 
@@ -43,7 +43,7 @@ _FOREVER = 1e8
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Ending(Record):
+class RankEnding(Record):
     """How it ended; message: for people, empty where there is nothing to say."""
 
     kind: Kind
@@ -77,17 +77,17 @@ class Rank:
         self._watch = Watch()
         self._meeting: Meeting | None = None
         self._store: Any = None
-        self._work = Work(world, wanted, until, self._watch, self._tell)
+        self._work = RankWork(world, wanted, until, self._watch, self._tell)
 
     def _tell(self, word: str, result: Any) -> None:  # noqa: ANN401
         self._told.put((word, result))
 
-    def run(self) -> Ending:
+    def run(self) -> RankEnding:
         """Measure; returns when it is over, be it that threads still hang."""
         _raise_open_files()
         with self._signals():
             threading.Thread(target=self._work.run, daemon=True).start()
-            ending: Ending | None = None
+            ending: RankEnding | None = None
             while ending is None:
                 ending = self._next()
             return ending
@@ -112,7 +112,7 @@ class Rank:
             for number in before:
                 signal.signal(number, signal.SIG_IGN)
 
-    def _next(self) -> Ending | None:
+    def _next(self) -> RankEnding | None:
         """Take in what is told next, or what did not happen in time."""
         if self._until is not None and time.monotonic() >= self._until:
             return self._ended("budget", TIME_BUDGET)
@@ -131,15 +131,15 @@ class Rank:
             return self._ended("fault", f"{during}{result}")
         return self._take(word, result)
 
-    def _over(self, word: str, text: str) -> Ending:
+    def _over(self, word: str, text: str) -> RankEnding:
         """The other thread has come to an end of its own."""
         if word == "done":
             return self._complete()
         if word == "refused":
-            return Ending("refused", text if self._world.rank == 0 else "")
-        return Ending("fault", text if self._world.rank == 0 else self._own(text))
+            return RankEnding("refused", text if self._world.rank == 0 else "")
+        return RankEnding("fault", text if self._world.rank == 0 else self._own(text))
 
-    def _take(self, word: str, result: Any) -> Ending | None:  # noqa: ANN401
+    def _take(self, word: str, result: Any) -> RankEnding | None:  # noqa: ANN401
         """Go on with what is told."""
         if word == "met":
             return self._met(result)
@@ -154,17 +154,17 @@ class Rank:
         elif word == "trouble":
             return self._ended("fault", "")
         elif word == "stop":
-            return Ending("fault")  # which rank 0 has told
+            return RankEnding("fault")  # which rank 0 has told
         return None
 
-    def _met(self, meeting: Meeting) -> Ending | None:
+    def _met(self, meeting: Meeting) -> RankEnding | None:
         self._meeting = meeting
         listen = self._listen_for_trouble if self._world.rank == 0 else self._answer
         try:
             if self._world.rank == 0:
                 self._store = meeting.another(_CALL_SECONDS)
         except NoWorld as error:
-            return Ending("fault", str(error))
+            return RankEnding("fault", str(error))
         threading.Thread(target=listen, args=(meeting,), daemon=True).start()
         return None
 
@@ -214,7 +214,7 @@ class Rank:
                     ):
                         self._put(place, run_of(self._store.get(key)))
 
-    def _look(self) -> Ending | None:
+    def _look(self) -> RankEnding | None:
         """See whether something takes too long, or our launcher was killed."""
         if self._parent and os.getppid() != self._parent:
             return self._ended("fault", "whatever launched this rank is gone")
@@ -231,20 +231,20 @@ class Rank:
             return self._over("no world", unreachable(self._world, seconds))
         return self._ended("fault", f"{step.name} did not end within {seconds:g} s")
 
-    def _complete(self) -> Ending:
+    def _complete(self) -> RankEnding:
         self._collect()
         if self.results is None:
-            return Ending("complete")
+            return RankEnding("complete")
         runs = self.results.runs.values()
         if runs and all(run.is_complete for run in runs):
             self.results.ended_by = ""
             self._keep(self.results)
-            return Ending("complete")
+            return RankEnding("complete")
         self.results.ended_by = TIME_BUDGET
         self._keep(self.results)
-        return Ending("budget", TIME_BUDGET)
+        return RankEnding("budget", TIME_BUDGET)
 
-    def _ended(self, kind: Kind, reason: str) -> Ending | None:
+    def _ended(self, kind: Kind, reason: str) -> RankEnding | None:
         """End before all was measured."""
         if self._world.rank != 0:
             return self._reported(kind, reason)
@@ -252,7 +252,7 @@ class Rank:
             self.results.ended_by = reason or "fault"
             self._keep(self.results)  # at once: launchers have little patience
         if self._meeting is None or self._store is None or self.results is None:
-            return Ending(kind, reason)
+            return RankEnding(kind, reason)
         try:
             answers = self._called(STOP, _GRACE_SECONDS[kind])
             reports = self._meeting.reports(self._store)
@@ -262,7 +262,7 @@ class Rank:
         kind, reason = self._blamed(kind, reason, answers, reports)
         self.results.ended_by = reason if kind != "fault" else f"fault: {reason}"
         self._keep(self.results)
-        return Ending(kind, reason)
+        return RankEnding(kind, reason)
 
     def _called(self, word: str, seconds: float) -> dict[int, str]:
         """Who answers; when we are told to end meanwhile, in less time."""
@@ -298,12 +298,12 @@ class Rank:
             return kind, told_fault(reason, self._hosts, answers, why)
         return kind, reason
 
-    def _reported(self, kind: Kind, reason: str) -> Ending | None:
+    def _reported(self, kind: Kind, reason: str) -> RankEnding | None:
         """Tell rank 0; only when it does not hear is this rank to tell people."""
         if self._is_called and kind != "interrupt":
             return None  # rank 0 knows, and ends this rank
         if kind == "budget" or self._meeting is None:
-            return Ending(kind, "" if kind != "fault" else self._own(reason))
+            return RankEnding(kind, "" if kind != "fault" else self._own(reason))
         try:
             store = self._meeting.another(_CALL_SECONDS)
             self._meeting.report(store, reason, is_interrupt=kind == "interrupt")
@@ -311,10 +311,10 @@ class Rank:
         except (RuntimeError, NoWorld):
             pass  # then nobody calls either
         if self._is_called or kind == "interrupt":
-            return Ending(kind)
+            return RankEnding(kind)
         place = self._world.meeting_place
         message = f"{self._own(reason)}; rank 0 at {place} does not answer either"
-        return Ending(kind, message)
+        return RankEnding(kind, message)
 
     def _own(self, reason: str) -> str:
         return f"rank {self._world.rank}: {reason}"

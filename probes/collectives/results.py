@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from speccheck.probes.collectives.measure import Point
+from speccheck.probes.collectives.measure import TimedSize
 from speccheck.probes.collectives.meeting import Member
 from speccheck.probes.collectives.operations import bus_factor, placement
 from speccheck.probes.collectives.settings import Settings
@@ -24,7 +24,7 @@ class SetRun(Record):
     ranks: tuple[int, ...]
     round: int | None
     function: str
-    points: tuple[Point, ...] = ()
+    points: tuple[TimedSize, ...] = ()
     is_complete: bool = False
 
 

@@ -5,29 +5,29 @@ import os
 from collections.abc import Callable
 
 from speccheck.probes.collectives.launch import TELLING, launch
-from speccheck.probes.collectives.rank import Ending
+from speccheck.probes.collectives.rank import RankEnding
 from speccheck.probes.collectives.results import RUNNING
 from speccheck.validator.evidence.record import Record
 
 
-class Measured(Record):
+class MeasuredCollective(Record):
     """The snapshot as text, empty where nothing was measured, and how it ended."""
 
     text: str
-    ending: Ending
+    ending: RankEnding
 
 
-UNDER_WAY = Ending("fault", RUNNING)
+UNDER_WAY = RankEnding("fault", RUNNING)
 
 
-def teller() -> Callable[[Measured], None] | None:
+def teller() -> Callable[[MeasuredCollective], None] | None:
     """What tells whoever started this rank; None where a launcher of others did."""
     number = os.environ.get(TELLING, "")
     if not number.isdecimal():
         return None
     pipe = int(number)
 
-    def tell(measured: Measured) -> None:
+    def tell(measured: MeasuredCollective) -> None:
         line = json.dumps(measured).encode() + b"\n"
         while line:
             line = line[os.write(pipe, line) :]
@@ -37,14 +37,14 @@ def teller() -> Callable[[Measured], None] | None:
 
 def measured_here(
     words: list[str], ranks: int, keep: Callable[[str], None]
-) -> Measured:
+) -> MeasuredCollective:
     """Measure among ranks of this machine that are started for it; keep: as it goes."""
-    latest = Measured("", UNDER_WAY)
+    latest = MeasuredCollective("", UNDER_WAY)
 
     def hear(line: bytes) -> None:
         nonlocal latest
         text, ending = json.loads(line)
-        latest = Measured(text, Ending(*ending))
+        latest = MeasuredCollective(text, RankEnding(*ending))
         keep(text)
 
     killed = launch(words, ranks, hear)
@@ -54,7 +54,9 @@ def measured_here(
     )
     if ending == UNDER_WAY:
         message = signals or "rank 0 ended and told nothing"
-        return Measured(text.replace(RUNNING, message), Ending("fault", message))
+        return MeasuredCollective(
+            text.replace(RUNNING, message), RankEnding("fault", message)
+        )
     if ending.kind == "fault" and signals:
         ending = ending._replace(message=f"{ending.message} ({signals})")
-    return Measured(text, ending)
+    return MeasuredCollective(text, ending)

@@ -5,7 +5,7 @@ import time
 from speccheck.validator.evidence.record import Record
 
 
-class Step(Record):
+class WatchedStep(Record):
     """Something that others have a part in, and that hangs when they are gone."""
 
     name: str
@@ -18,17 +18,17 @@ class Watch:
 
     def __init__(self) -> None:
         """Start without a step."""
-        self.step: Step | None = None
+        self.step: WatchedStep | None = None
 
     def begin(self, name: str, limit_seconds: float) -> None:
         """Go to the next step."""
-        self.step = Step(name, time.monotonic(), limit_seconds)
+        self.step = WatchedStep(name, time.monotonic(), limit_seconds)
 
     def end(self) -> None:
         """Nothing is under way that may hang."""
         self.step = None
 
-    def overdue(self) -> Step | None:
+    def overdue(self) -> WatchedStep | None:
         """The step, if it takes too long."""
         step = self.step
         if step is None or time.monotonic() - step.began <= step.limit_seconds:

@@ -12,7 +12,7 @@ from typing import Any
 
 from speccheck.probes.collectives.agreeing import room_bytes, sets_of, settled
 from speccheck.probes.collectives.interfaces import lead_to
-from speccheck.probes.collectives.measure import Bench, Point
+from speccheck.probes.collectives.measure import Bench, TimedSize
 from speccheck.probes.collectives.meeting import Meeting, Member, NoWorld, Refused
 from speccheck.probes.collectives.operations import NotOffered
 from speccheck.probes.collectives.results import SetRun
@@ -32,7 +32,7 @@ _GLOO_SECONDS = 1.0
 _NCCL_SECONDS = 600.0
 
 
-class Work:
+class RankWork:
     """One rank's part."""
 
     def __init__(
@@ -178,7 +178,7 @@ def run_of(text: str | bytes) -> SetRun:
     """What the first rank of a set kept."""
     ranks, number, function, points, whole = json.loads(text)
     result = tuple(
-        Point(*point)._replace(wrong_ranks=tuple(point[-1])) for point in points
+        TimedSize(*point)._replace(wrong_ranks=tuple(point[-1])) for point in points
     )
     return SetRun(tuple(ranks), number, function, result, whole)
 

@@ -6,8 +6,8 @@ from speccheck.validator.evidence.measurement.collective import CollectiveRun
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, unknown
 from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
-    Judgement,
     Limits,
+    SearchJudgement,
     judge,
     rate_words,
     set_words,
@@ -70,7 +70,9 @@ def slow_members(
         yield passed(at=[judged_sets.sets.trials[0].place for judged_sets in judged])
 
 
-def _slow(node: JudgedNode, judgement: Judgement, hosts: tuple[str, ...]) -> Verdict:
+def _slow(
+    node: JudgedNode, judgement: SearchJudgement, hosts: tuple[str, ...]
+) -> Verdict:
     sets, peers = judgement.of(node)
     usual, least = rate_words(peers.median), rate_words(peers.least)
     reached = f"{rate_words(node.bytes_per_second)} GB/s at the median"

@@ -1,7 +1,7 @@
 """Environment variables over the nodes of a fleet."""
 
 from speccheck.validator.comparison.differences import (
-    Compared,
+    ComparedNodes,
     Differences,
     differing,
 )
@@ -22,5 +22,5 @@ def compared(
         row = catalogue.lookup(name)
         if ("" if row is None else row.across_nodes) == across_nodes:
             # As people write it: NCCL_ALGO Ring instead of not set.
-            comparisons.append((Compared(shared.leaf, name), shared))
+            comparisons.append((ComparedNodes(shared.leaf, name), shared))
     return differing(fleet, comparisons)

@@ -22,18 +22,20 @@ Good::
     nvidia-smi --query-gpu=driver_version   # 570.124.06 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("driver.version", "driver"),
-    Compared("driver.cuda_version", "CUDA of the driver"),
-    Compared("driver.kernel_module_version", "kernel module", is_needed=False),
-    Compared("driver.kernel_module_is_open", "open kernel module", is_needed=False),
-    Compared("gpus.gsp_firmware_version", "GSP firmware", is_needed=False),
-    Compared("driver.fabric_manager_version", "fabric manager", is_needed=False),
+    ComparedNodes("driver.version", "driver"),
+    ComparedNodes("driver.cuda_version", "CUDA of the driver"),
+    ComparedNodes("driver.kernel_module_version", "kernel module", is_needed=False),
+    ComparedNodes(
+        "driver.kernel_module_is_open", "open kernel module", is_needed=False
+    ),
+    ComparedNodes("gpus.gsp_firmware_version", "GSP firmware", is_needed=False),
+    ComparedNodes("driver.fabric_manager_version", "fabric manager", is_needed=False),
 )
 _ADVICE = Advice(
     required="all nodes of a job must have one",

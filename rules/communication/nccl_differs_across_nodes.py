@@ -21,15 +21,17 @@ Good::
     libnccl.so.2.27.3 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("driver.nccl_version", "NCCL"),
-    Compared("driver.nccl_plugins", "plugins of NCCL", is_needed=False),
-    Compared("driver.nccl_plugin_releases", "releases of plugins", is_needed=False),
+    ComparedNodes("driver.nccl_version", "NCCL"),
+    ComparedNodes("driver.nccl_plugins", "plugins of NCCL", is_needed=False),
+    ComparedNodes(
+        "driver.nccl_plugin_releases", "releases of plugins", is_needed=False
+    ),
 )
 _ADVICE = Advice(
     required="all ranks of a job must load one (this is NCCL on the node; a container "

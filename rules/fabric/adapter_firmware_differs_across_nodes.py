@@ -19,14 +19,14 @@ Good::
     cat /sys/class/infiniband/mlx5_0/fw_ver   # 28.43.2026 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("rdma_devices.firmware_version", "firmware of adapters"),
-    Compared("driver.ofed_version", "OFED", is_needed=False),
+    ComparedNodes("rdma_devices.firmware_version", "firmware of adapters"),
+    ComparedNodes("driver.ofed_version", "OFED", is_needed=False),
 )
 _ADVICE = Advice(
     required="equal boards should run one release",

@@ -21,17 +21,17 @@ Good::
     ls /sys/class/infiniband    # mlx5_0 mlx5_1 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared, are_places_fixed
+from speccheck.validator.comparison.differences import ComparedNodes, are_places_fixed
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
-_PLACES = Compared("rdma_devices.addresses", "places on the bus", is_needed=False)
+_PLACES = ComparedNodes("rdma_devices.addresses", "places on the bus", is_needed=False)
 _LEAVES = (
-    Compared("rdma_devices", "adapters"),
-    Compared("rdma_devices.order", "adapters in order", is_needed=False),
-    Compared("rdma_ports.link_layer", "link layer", is_needed=False),
-    Compared("rdma_ports.rate_gbit_per_second", "rate (Gbit/s)", is_needed=False),
+    ComparedNodes("rdma_devices", "adapters"),
+    ComparedNodes("rdma_devices.order", "adapters in order", is_needed=False),
+    ComparedNodes("rdma_ports.link_layer", "link layer", is_needed=False),
+    ComparedNodes("rdma_ports.rate_gbit_per_second", "rate (Gbit/s)", is_needed=False),
 )
 _ADVICE = Advice(
     required="all nodes of a job should have the same adapters in the same order",

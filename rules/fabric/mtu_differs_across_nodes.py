@@ -20,12 +20,14 @@ Good::
     ibv_devinfo | grep active_mtu    # 4096 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared, by_key, differing
+from speccheck.validator.comparison.differences import ComparedNodes, by_key, differing
 from speccheck.validator.comparison.verdicts import Advice, verdicts
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
-_PORTS = Compared("rdma_ports.active_mtu_bytes", "MTU of RDMA ports", is_needed=False)
+_PORTS = ComparedNodes(
+    "rdma_ports.active_mtu_bytes", "MTU of RDMA ports", is_needed=False
+)
 _INTERFACES = "network_interfaces.mtu_bytes"
 _ADVICE = Advice(
     required="all nodes of a job must send packets of one size",
@@ -43,6 +45,6 @@ def mtu_differs_across_nodes(fleet: Fleet) -> Verdicts:
         return
     leaves = [(_PORTS, fleet.shared.get(_PORTS.leaf))]
     for name, shared in by_key(fleet.shared.get(_INTERFACES)):
-        compared = Compared(_INTERFACES, f"MTU of {name}", is_needed=False)
+        compared = ComparedNodes(_INTERFACES, f"MTU of {name}", is_needed=False)
         leaves.append((compared, shared))
     yield from verdicts(differing(fleet, leaves), _ADVICE)

@@ -21,14 +21,14 @@ Good::
     nvidia-smi --query-gpu=vbios_version   # 96.00.89.00.01 on all
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("gpus.vbios_version", "VBIOS", is_of_parts=True),
-    Compared(
+    ComparedNodes("gpus.vbios_version", "VBIOS", is_of_parts=True),
+    ComparedNodes(
         "gpus.board_part_number", "part number", is_needed=False, is_of_parts=True
     ),
 )

@@ -21,7 +21,7 @@ Good::
     nvidia-smi -L | wc -l    # 8 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
@@ -44,7 +44,7 @@ class Equal(Numbers):
 @rule(clause="HW-001")
 def gpu_inventory_differs_across_nodes(fleet: Fleet, equal: Equal) -> Verdicts:
     """Compare number, model, memory and partitions."""
-    memory = Compared(
+    memory = ComparedNodes(
         "gpus.memory_total_bytes",
         "memory of GPUs",
         is_needed=False,
@@ -52,9 +52,9 @@ def gpu_inventory_differs_across_nodes(fleet: Fleet, equal: Equal) -> Verdicts:
         is_size=True,
     )
     leaves = (
-        Compared("gpus", "GPUs"),
-        Compared("gpus.name", "model"),
+        ComparedNodes("gpus", "GPUs"),
+        ComparedNodes("gpus.name", "model"),
         memory,
-        Compared("gpus.mig_is_on", "partitions (MIG)", is_needed=False),
+        ComparedNodes("gpus.mig_is_on", "partitions (MIG)", is_needed=False),
     )
     yield from uniform(fleet, leaves, _ADVICE)

@@ -20,16 +20,18 @@ Good::
     nvidia-smi -q -d CLOCK   # alike on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("gpus.ecc_is_on", "error correction", is_of_parts=True),
-    Compared("gpus.pcie_generation_maximum", "PCIe generation", is_of_parts=True),
-    Compared("gpus.sm_clock_maximum_mhz", "highest SM clock (MHz)", is_of_parts=True),
-    Compared(
+    ComparedNodes("gpus.ecc_is_on", "error correction", is_of_parts=True),
+    ComparedNodes("gpus.pcie_generation_maximum", "PCIe generation", is_of_parts=True),
+    ComparedNodes(
+        "gpus.sm_clock_maximum_mhz", "highest SM clock (MHz)", is_of_parts=True
+    ),
+    ComparedNodes(
         "gpus.application_sm_clock_mhz",
         "applications' SM clock (MHz)",
         is_needed=False,

@@ -18,15 +18,15 @@ Good::
     cat /sys/class/dmi/id/product_name    # one name
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("host.vendor", "vendor", is_needed=False),
-    Compared("host.product", "product", is_needed=False),
-    Compared("host.board", "board", is_needed=False),
+    ComparedNodes("host.vendor", "vendor", is_needed=False),
+    ComparedNodes("host.product", "product", is_needed=False),
+    ComparedNodes("host.board", "board", is_needed=False),
 )
 _ADVICE = Advice(
     required="one product is to be expected",

@@ -21,17 +21,19 @@ Good::
     cat /proc/cmdline    # iommu=pt on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("host.kernel_arguments", "kernel arguments"),
-    Compared("host.governors", "governors", is_needed=False),
-    Compared("host.clock_source", "clock source"),
-    Compared("host.numa_balancing", "NUMA balancing", is_needed=False),
-    Compared("host.transparent_hugepages", "transparent huge pages", is_needed=False),
+    ComparedNodes("host.kernel_arguments", "kernel arguments"),
+    ComparedNodes("host.governors", "governors", is_needed=False),
+    ComparedNodes("host.clock_source", "clock source"),
+    ComparedNodes("host.numa_balancing", "NUMA balancing", is_needed=False),
+    ComparedNodes(
+        "host.transparent_hugepages", "transparent huge pages", is_needed=False
+    ),
 )
 _ADVICE = Advice(
     required="all nodes of a job should be set up alike",

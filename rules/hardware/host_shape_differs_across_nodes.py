@@ -20,7 +20,7 @@ Good::
     lscpu | grep '^CPU(s)'    # 224 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
@@ -44,14 +44,14 @@ class Equal(Numbers):
 def host_shape_differs_across_nodes(fleet: Fleet, equal: Equal) -> Verdicts:
     """Compare machine type, processors and memory."""
     leaves = (
-        Compared("host.instance_type", "machine type", is_needed=False),
-        Compared("host.processor_model", "processor", is_needed=False),
-        Compared("host.sockets", "sockets", is_needed=False),
-        Compared("host.cores", "cores"),
-        Compared("host.processors", "processors"),
-        Compared("host.numa_nodes", "NUMA nodes"),
-        Compared("host.virtualisation", "virtualisation", is_needed=False),
-        Compared(
+        ComparedNodes("host.instance_type", "machine type", is_needed=False),
+        ComparedNodes("host.processor_model", "processor", is_needed=False),
+        ComparedNodes("host.sockets", "sockets", is_needed=False),
+        ComparedNodes("host.cores", "cores"),
+        ComparedNodes("host.processors", "processors"),
+        ComparedNodes("host.numa_nodes", "NUMA nodes"),
+        ComparedNodes("host.virtualisation", "virtualisation", is_needed=False),
+        ComparedNodes(
             "host.memory_total_bytes",
             "memory",
             share=equal.memory_share,

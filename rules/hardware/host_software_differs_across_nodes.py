@@ -18,14 +18,14 @@ Good::
     uname -r    # 6.8.0-1024 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("host.kernel_release", "kernel"),
-    Compared("host.operating_system", "operating system"),
+    ComparedNodes("host.kernel_release", "kernel"),
+    ComparedNodes("host.operating_system", "operating system"),
 )
 _ADVICE = Advice(
     required="all nodes of a job should run one",

@@ -19,12 +19,14 @@ Good::
     nvidia-smi --query-gpu=power.limit    # 700 W on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
+from speccheck.validator.comparison.differences import ComparedNodes
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
-_LEAVES = (Compared("gpus.power_limit_watts", "power limit (W)", is_of_parts=True),)
+_LEAVES = (
+    ComparedNodes("gpus.power_limit_watts", "power limit (W)", is_of_parts=True),
+)
 _ADVICE = Advice(
     required="one cap over all GPUs of a job is required",
     remedy="Set the limit of the others on {nodes} (nvidia-smi -pl WATTS), and in what "

@@ -23,8 +23,8 @@ Good::
     nvidia-smi --query-gpu=temperature.gpu   # 28 to 39 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared, differences
-from speccheck.validator.comparison.outliers import MIB, Noise, Reading, outliers
+from speccheck.validator.comparison.differences import ComparedNodes, differences
+from speccheck.validator.comparison.outliers import MIB, Noise, OutlierReading, outliers
 from speccheck.validator.comparison.verdicts import (
     OutlierAdvice,
     outlier_verdicts,
@@ -50,23 +50,25 @@ class Limits(Numbers):
     available_below: float
 
 
-def _readings(limit: Limits) -> tuple[Reading, ...]:
+def _readings(limit: Limits) -> tuple[OutlierReading, ...]:
     heat = limit.temperature_over
     return (
-        Reading("gpus.temperature_celsius", "temperature", "C", floor=heat),
-        Reading(
+        OutlierReading("gpus.temperature_celsius", "temperature", "C", floor=heat),
+        OutlierReading(
             "gpus.memory_temperature_celsius", "memory temperature", "C", floor=heat
         ),
-        Reading("gpus.power_watts", "power", "W", floor=limit.power_over),
-        Reading(
+        OutlierReading("gpus.power_watts", "power", "W", floor=limit.power_over),
+        OutlierReading(
             "gpus.memory_used_bytes",
             "memory held",
             "MiB",
             per=MIB,
             floor=limit.memory_over * MIB,
         ),
-        Reading("gpus.pcie_replays", "PCIe replays", "", floor=limit.replays_over),
-        Reading(
+        OutlierReading(
+            "gpus.pcie_replays", "PCIe replays", "", floor=limit.replays_over
+        ),
+        OutlierReading(
             _AVAILABLE,
             "available memory of the host",
             "MiB",
@@ -97,6 +99,8 @@ def readings_unlike_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
 
 def _of_other_size(fleet: Fleet, limit: Limits) -> set[str]:
     """Nodes with another memory altogether, which is told as that."""
-    total = Compared("host.memory_total_bytes", "memory", share=limit.available_below)
+    total = ComparedNodes(
+        "host.memory_total_bytes", "memory", share=limit.available_below
+    )
     result = differences(fleet, [total])
     return {host for odd_nodes in result.odd for host in odd_nodes.hosts}

@@ -10,8 +10,8 @@ from speccheck.validator.evidence.mending import (
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.evidence.variable_relations import (
     DROPPED,
-    Match,
     RelatedVariables,
+    RelationMatch,
 )
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
 
@@ -44,7 +44,7 @@ def related(
     failed = False
     for relation in variables.relations.about(kind, environment):
         match = relation.judge(job)
-        if isinstance(match, Match):
+        if isinstance(match, RelationMatch):
             failed = True
             yield _failure(match, cost)
         elif match is not None:
@@ -60,7 +60,7 @@ def related(
         yield passed(at=seen)
 
 
-def _failure(match: Match, cost: str) -> Verdict:
+def _failure(match: RelationMatch, cost: str) -> Verdict:
     causes = [_shown(cause) for cause in match.causes]
     around = [
         f"{leaf.name} {_text(leaf.value)}" for leaf in match.leaves if leaf.is_known
@@ -86,7 +86,7 @@ def _failure(match: Match, cost: str) -> Verdict:
     )
 
 
-def _fix(match: Match) -> Fix | None:
+def _fix(match: RelationMatch) -> Fix | None:
     """The change of the row, where what it changes is set in files."""
     set_here = {cause.name: cause for cause in (*match.causes, *match.dropped)}
     wanted = dict(match.relation.fix)

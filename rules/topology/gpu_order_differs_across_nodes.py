@@ -21,7 +21,7 @@ Good::
 """
 
 from speccheck.validator.comparison.differences import (
-    Compared,
+    ComparedNodes,
     are_places_fixed,
     differing,
 )
@@ -29,7 +29,7 @@ from speccheck.validator.comparison.verdicts import Advice, verdicts
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
-_ORDER = Compared("gpus.order", "GPUs in order")
+_ORDER = ComparedNodes("gpus.order", "GPUs in order")
 _ADVICE = Advice(
     required="all nodes of a job should number their GPUs alike",
     remedy="Look on {nodes} for a GPU in another slot, or drain nodes that are built "

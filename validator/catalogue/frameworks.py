@@ -10,10 +10,10 @@ from speccheck.validator.evidence.framework_keys import (
     ExclusiveKeys,
     FrameworkKeys,
     FrameworkVersion,
+    KeyPolicy,
     KeyRow,
     KeyTest,
     MultipleOf,
-    Policy,
     parse_version,
 )
 from speccheck.validator.evidence.record import Record
@@ -144,7 +144,7 @@ def _load(name: str, section: str) -> FrameworkKeys:
         aliases=part["aliases"],
         patterns=part["patterns"],
         default_policy=policy["default"],
-        policies=tuple(Policy(*row) for row in policy["sections"]),
+        policies=tuple(KeyPolicy(*row) for row in policy["sections"]),
         exclusive=tuple(
             ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
         ),

@@ -16,16 +16,16 @@ from speccheck.validator.certification.granting import (
     type_fields,
 )
 from speccheck.validator.certification.judging import (
-    ClauseResult,
     Distribution,
-    Evidence,
+    JudgedClauseResult,
     Judgements,
+    KitEvidence,
     Subject,
     clause_results,
     distributions,
     judge_subject,
 )
-from speccheck.validator.certification.kit import EvidenceFile
+from speccheck.validator.certification.kit import KitFile
 from speccheck.validator.editions.edition import Edition, UseTerms, load_edition
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Judging, Request
@@ -37,7 +37,7 @@ _FILES, _MACHINES, _MEASURED = "L1", "L2", "L3"
 
 
 def obstacles(
-    evidence: Evidence,
+    evidence: KitEvidence,
     edition: Edition,
     terms: UseTerms,
     differing: Sequence[Differing],
@@ -81,7 +81,7 @@ def obstacles(
         yield Obstacle(level, reason, _wanting(edition, file, level))
 
 
-def _wanting(edition: Edition, file: EvidenceFile, level: str) -> tuple[str, ...]:
+def _wanting(edition: Edition, file: KitFile, level: str) -> tuple[str, ...]:
     """The tracks of which a clause of that level wants what a file gives."""
     return tuple(
         sorted(
@@ -100,7 +100,7 @@ USE = "certify"
 INSTANCE = "instance/"
 
 
-class Order(Record):
+class CertificateOrder(Record):
     """What is asked for.
 
     instance: the type of machine. profiles: others, by name. is_pinned: the user named
@@ -115,7 +115,7 @@ class Order(Record):
     tailoring: str = ""
 
 
-class Specimen(Record):
+class JudgedSpecimen(Record):
     """A machine, with the digests of what names it, and its files."""
 
     name: str
@@ -127,18 +127,18 @@ class Specimen(Record):
 class Certification(Record):
     """What came of it: everything that a certificate is made of."""
 
-    order: Order
+    order: CertificateOrder
     judgements: Judgements
     terms: UseTerms
-    evidence: Evidence
-    results: tuple[ClauseResult, ...]
+    evidence: KitEvidence
+    results: tuple[JudgedClauseResult, ...]
     type_fields: tuple[tuple[str, str], ...]
-    specimens: tuple[Specimen, ...]
+    specimens: tuple[JudgedSpecimen, ...]
     grants: tuple[Grant, ...]
     measured: tuple[Distribution, ...]
 
 
-def request_of(order: Order, subject: Subject) -> Request:
+def request_of(order: CertificateOrder, subject: Subject) -> Request:
     """How evidence is judged for a certificate.
 
     A job that does not say on how many nodes it runs is one of as many as were seen.
@@ -166,7 +166,7 @@ def terms_of(spec: str) -> UseTerms:
     return use_terms
 
 
-def certify(order: Order, evidence: Evidence) -> Certification:
+def certify(order: CertificateOrder, evidence: KitEvidence) -> Certification:
     """Judge evidence and grant levels; raises what `RunState` raises."""
     now = evidence.as_of
     terms = terms_of(order.spec)
@@ -191,7 +191,7 @@ def certify(order: Order, evidence: Evidence) -> Certification:
         tuple(results),
         tuple(shared.items()),
         tuple(
-            Specimen(
+            JudgedSpecimen(
                 name,
                 by_name[name].taken,
                 tuple(specimen_fields(content, by_name[name].sha256).items()),
@@ -211,7 +211,9 @@ def certify(order: Order, evidence: Evidence) -> Certification:
     )
 
 
-def _declaration(order: Order, evidence: Evidence, now: datetime) -> Declaration:
+def _declaration(
+    order: CertificateOrder, evidence: KitEvidence, now: datetime
+) -> Declaration:
     edition = load_edition(order.spec)
     return Declaration(
         edition=edition.id,

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.certification.judging import LEVELS, ClauseResult
+from speccheck.validator.certification.judging import LEVELS, JudgedClauseResult
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.node.node import SPECIMENS
 from speccheck.validator.evidence.record import Record
@@ -222,7 +222,7 @@ class Grant(Record):
 
 def grants(
     edition: Edition,
-    results: Sequence[ClauseResult],
+    results: Sequence[JudgedClauseResult],
     floor: float,
     obstacles: Sequence[Obstacle] = (),
 ) -> list[Grant]:
@@ -255,7 +255,7 @@ def grants(
 
 def _grant(
     track: str,
-    results: Sequence[ClauseResult],
+    results: Sequence[JudgedClauseResult],
     floor: float,
     obstacles: Sequence[Obstacle],
 ) -> Grant:
@@ -294,7 +294,9 @@ def _grant(
     )
 
 
-def _applicable(results: Sequence[ClauseResult], level: str) -> list[ClauseResult]:
+def _applicable(
+    results: Sequence[JudgedClauseResult], level: str
+) -> list[JudgedClauseResult]:
     """The clauses of exactly that level which apply."""
     return [
         result
@@ -304,7 +306,7 @@ def _applicable(results: Sequence[ClauseResult], level: str) -> list[ClauseResul
     ]
 
 
-def coverage(results: Sequence[ClauseResult]) -> float | None:
+def coverage(results: Sequence[JudgedClauseResult]) -> float | None:
     """The judged share of what applies; None where nothing does."""
     applicable = [result for result in results if result.outcome != "not_applicable"]
     if not applicable:
@@ -316,7 +318,7 @@ def coverage(results: Sequence[ClauseResult]) -> float | None:
 
 def _denials(
     level: str,
-    upto: Sequence[ClauseResult],
+    upto: Sequence[JudgedClauseResult],
     floor: float,
     obstacles: Sequence[Obstacle],
 ) -> Iterator[Denial]:
@@ -337,7 +339,7 @@ def _denials(
         yield Denial(level, "", "coverage", judged)
 
 
-def _reason(result: ClauseResult) -> str:
+def _reason(result: JudgedClauseResult) -> str:
     """What the first finding says that makes the clause what it is."""
     for judged in result.judged:
         finding = judged.finding

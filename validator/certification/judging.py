@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 
 from speccheck.validator.certification.kit import (
-    EvidenceFile,
     Kit,
+    KitFile,
+    KitProblem,
     OpenedFile,
-    Problem,
     open_kit,
 )
 from speccheck.validator.editions.compose import ComposedEdition
@@ -29,7 +29,7 @@ from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
-from speccheck.validator.fleet.run import Work, judge_fleet
+from speccheck.validator.fleet.run import FleetWork, judge_fleet
 from speccheck.validator.forecast.collective_series import Bound
 from speccheck.validator.measurements.measured import (
     MeasuredCurve,
@@ -48,25 +48,25 @@ LEVELS = ("L1", "L2", "L3")
 _LEVEL_OF_SCOPE: dict[Scope, str] = {"node": "L2", "fleet": "L2", "measurement": "L3"}
 
 
-class Judged(Record):
+class JudgedKit(Record):
     """A finding, and the machine that it is about; empty for the job or all of them."""
 
     specimen: str
     finding: Finding
 
 
-class ClauseResult(Record):
+class JudgedClauseResult(Record):
     """One clause with all that was found. outcome: the worst of it, or waived."""
 
     clause: Clause
     level: ClauseLevel
     outcome: str
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedKit, ...]
 
 
 def clause_results(
-    edition: Edition, judged: Iterable[Judged], scopes: Mapping[str, Scope]
-) -> list[ClauseResult]:
+    edition: Edition, judged: Iterable[JudgedKit], scopes: Mapping[str, Scope]
+) -> list[JudgedClauseResult]:
     """The clauses of findings, in the order of the edition.
 
     Args:
@@ -75,7 +75,7 @@ def clause_results(
         scopes: of the rules, by name.
 
     """
-    result: dict[str, list[Judged]] = {}
+    result: dict[str, list[JudgedKit]] = {}
     for item in judged:
         result.setdefault(item.finding.clause, []).append(item)
     return [
@@ -86,8 +86,8 @@ def clause_results(
 
 
 def _result(
-    clause: Clause, all_judged: list[Judged], scopes: Mapping[str, Scope]
-) -> ClauseResult:
+    clause: Clause, all_judged: list[JudgedKit], scopes: Mapping[str, Scope]
+) -> JudgedClauseResult:
     # What files can show needs no machine: a rule that would look at one as well, and
     # has none to look at, leaves the clause to the rules that judge files.
     beyond = [
@@ -96,7 +96,7 @@ def _result(
     judged = [judged for judged in all_judged if judged not in beyond] or all_judged
     outcome = by_clause(item.finding for item in judged)[0]
     level = judged[0].finding.clause_level
-    return ClauseResult(clause, level, outcome.outcome, tuple(judged))
+    return JudgedClauseResult(clause, level, outcome.outcome, tuple(judged))
 
 
 def _is_beyond(clause: Clause, finding: Finding, scopes: Mapping[str, Scope]) -> bool:
@@ -115,7 +115,7 @@ _LOW = 0.05  # the share of values below the fifth percentile
 _FEWEST_FOR_SPREAD = 2
 
 
-class Sample(Record):
+class QuantitySample(Record):
     """Values of one quantity under the same conditions, of one machine or one file.
 
     specimen: empty for what several machines measured together. floor: below it a
@@ -154,7 +154,7 @@ class Distribution(Record):
 
 def samples(
     specimen: str, evidence: EvidenceByKind, floors: Mapping[str, float]
-) -> Iterator[Sample]:
+) -> Iterator[QuantitySample]:
     """All that evidence measured: one machine's, or what several measured together.
 
     Args:
@@ -164,14 +164,16 @@ def samples(
 
     """
     for rate in rates_of_parts(evidence):
-        yield Sample(rate.title, rate.unit, (), specimen, tuple(rate.rates.values()))
+        yield QuantitySample(
+            rate.title, rate.unit, (), specimen, tuple(rate.rates.values())
+        )
     for curve in measured_curves(evidence):
         yield from _of_curve(specimen, curve, floors.get(curve.collective))
 
 
 def _of_curve(
     specimen: str, curve: MeasuredCurve, share: float | None
-) -> Iterator[Sample]:
+) -> Iterator[QuantitySample]:
     """The bandwidth of the largest message, and the time of the smallest."""
     points = curve.curve.points
     if not points:
@@ -191,7 +193,7 @@ def _of_curve(
     largest, smallest = points[-1], points[0]
     bound = _bound_at(curve, largest.size_bytes)
     name = curve.collective or "collective"
-    yield Sample(
+    yield QuantitySample(
         f"{name} bus bandwidth",
         "bytes_per_second",
         _known(("size_bytes", largest.size_bytes), *about),
@@ -201,7 +203,7 @@ def _of_curve(
         bound.ceiling if bound else None,
     )
     if smallest.seconds:
-        yield Sample(
+        yield QuantitySample(
             f"{name} time",
             "seconds",
             _known(("size_bytes", smallest.size_bytes), *about),
@@ -228,9 +230,9 @@ def _bound_at(curve: MeasuredCurve, size: int) -> Bound | None:
     )
 
 
-def distributions(result: Iterable[Sample]) -> list[Distribution]:
+def distributions(result: Iterable[QuantitySample]) -> list[Distribution]:
     """Samples of the same quantity under the same conditions together."""
-    groups: dict[tuple[str, str, SampleConditions], list[Sample]] = {}
+    groups: dict[tuple[str, str, SampleConditions], list[QuantitySample]] = {}
     for sample in result:
         groups.setdefault((sample.name, sample.unit, sample.conditions), []).append(
             sample
@@ -238,7 +240,7 @@ def distributions(result: Iterable[Sample]) -> list[Distribution]:
     return [_distribution(group) for group in groups.values()]
 
 
-def _distribution(group: list[Sample]) -> Distribution:
+def _distribution(group: list[QuantitySample]) -> Distribution:
     first = group[0]
     values = sorted(value for sample in group for value in sample.values)
     machines: dict[str, list[float]] = {}
@@ -272,7 +274,7 @@ _FLOORS = {
 }
 
 
-class Machine(Record):
+class JudgedMachine(Record):
     """One machine that was looked at, with its files, the snapshot first."""
 
     name: str
@@ -289,7 +291,7 @@ class Subject(Record):
 
     job: tuple[ReadFile, ...]
     together: tuple[ReadFile, ...]
-    machines: tuple[Machine, ...]
+    machines: tuple[JudgedMachine, ...]
     expected: int | None = None
 
 
@@ -302,8 +304,8 @@ class Judgements(Record):
     edition: Edition
     profiles: tuple[str, ...]
     scopes: Mapping[str, Scope]
-    judged: tuple[Judged, ...]
-    samples: tuple[Sample, ...]
+    judged: tuple[JudgedKit, ...]
+    samples: tuple[QuantitySample, ...]
 
 
 def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
@@ -322,7 +324,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     # What compares machines is asked once, of all of them.
     of_fleets = {entry.name for entry in judges.entries if entry.scope == "fleet"}
 
-    machines = subject.machines or (Machine("", ()),)
+    machines = subject.machines or (JudgedMachine("", ()),)
     by_machine = {
         machine.name: [
             _answered_for(finding.finding._replace(places=()))
@@ -336,7 +338,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     first = assemble(_files(subject, machines[0]), request.judging.context)
     profiles = judges.of(first.plan, (), first.scopes, first.measured).composed
     judged = [*_told_once(by_machine)]
-    judged += (Judged("", finding) for finding in _of_fleet(request, subject, now))
+    judged += (JudgedKit("", finding) for finding in _of_fleet(request, subject, now))
     return Judgements(
         judges.edition,
         tuple(profile.id for profile in profiles.profiles),
@@ -346,7 +348,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     )
 
 
-def _files(subject: Subject, machine: Machine) -> tuple[ReadFile, ...]:
+def _files(subject: Subject, machine: JudgedMachine) -> tuple[ReadFile, ...]:
     return (*subject.job, *subject.together, *machine.files)
 
 
@@ -364,7 +366,7 @@ def _answered_for(finding: Finding) -> Finding:
     return finding._replace(waiver=None)
 
 
-def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[Judged]:
+def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[JudgedKit]:
     """Findings of machines; what is found on all of them once, without a name."""
     times = Counter(
         finding for findings in by_machine.values() for finding in {*findings}
@@ -373,15 +375,15 @@ def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[Judged]:
     for name, findings in by_machine.items():
         for finding in findings:
             if times[finding] < len(by_machine):
-                yield Judged(name, finding)
+                yield JudgedKit(name, finding)
             elif finding not in seen:
                 seen.add(finding)
-                yield Judged("", finding)
+                yield JudgedKit("", finding)
 
 
 def _of_fleet(request: Request, subject: Subject, now: float) -> Iterable[Finding]:
     paths = [machine.files[0].status.path for machine in subject.machines]
-    work = Work(request, subject.job, _go)
+    work = FleetWork(request, subject.job, _go)
     expected = Expected(number=subject.expected)
     findings = judge_fleet(work, listing(paths), expected, now=now, cores=1).of_fleet
     return (finding._replace(places=()) for finding in findings)
@@ -405,7 +407,7 @@ def _floors(composed: ComposedEdition) -> dict[str, float]:
 
 def _samples(
     request: Request, subject: Subject, floors: Mapping[str, float]
-) -> Iterator[Sample]:
+) -> Iterator[QuantitySample]:
     for machine in subject.machines:
         about = _files(subject, machine)
         yield from _of_files(request, about, machine.name, machine.files, floors)
@@ -419,7 +421,7 @@ def _of_files(
     name: str,
     files: Sequence[ReadFile],
     floors: Mapping[str, float],
-) -> Iterator[Sample]:
+) -> Iterator[QuantitySample]:
     """What these files alone measured, held to what is known of all that is judged."""
     nodes = [
         reading.node for file in files for reading in file.readings if reading.node
@@ -439,14 +441,14 @@ def _of_files(
 _CLOCKS_APART = timedelta(minutes=10)
 
 
-class LeftOut(Record):
+class ExcludedEvidence(Record):
     """A file that is not judged, and why."""
 
     path: str
     reason: str
 
 
-class Evidence(Record):
+class KitEvidence(Record):
     """All that a kit gives.
 
     kit: all that the folder holds. files: those of it that are judged. files_left_out:
@@ -455,10 +457,10 @@ class Evidence(Record):
     """
 
     kit: Kit
-    files: tuple[EvidenceFile, ...]
+    files: tuple[KitFile, ...]
     subject: Subject
-    files_left_out: tuple[EvidenceFile, ...]
-    left_out: tuple[LeftOut, ...]
+    files_left_out: tuple[KitFile, ...]
+    left_out: tuple[ExcludedEvidence, ...]
     as_of: datetime
 
     def path_of(self, file: ReadFile) -> str:
@@ -476,7 +478,7 @@ def read_evidence(
     most_days: int | None,
     expected: int | None = None,
     readers: Readers | None = None,
-) -> Evidence:
+) -> KitEvidence:
     """Read a kit.
 
     Args:
@@ -489,7 +491,7 @@ def read_evidence(
     Raises KitError, or SeveralJobs.
 
     """
-    passed_over: list[Problem] = []
+    passed_over: list[KitProblem] = []
     opened = [*open_kit(folder, passed_over, readers)]
     as_of = _judged_as_of(opened, now)
     left_out = [*_out_of_time(opened, now, as_of, most_days)]
@@ -503,13 +505,13 @@ def read_evidence(
         folder,
         tuple(opened_file.file for opened_file in opened),
         tuple(
-            Problem(opened_file.file.path, opened_file.problem)
+            KitProblem(opened_file.file.path, opened_file.problem)
             for opened_file in opened
             if opened_file.problem
         ),
         tuple(passed_over),
     )
-    return Evidence(
+    return KitEvidence(
         kit,
         tuple(opened_file.file for opened_file in taken),
         _subject(taken, expected),
@@ -546,7 +548,7 @@ def _judged_as_of(opened: Sequence[OpenedFile], now: datetime) -> datetime:
 
 def _out_of_time(
     opened: Sequence[OpenedFile], now: datetime, as_of: datetime, most_days: int | None
-) -> Iterator[LeftOut]:
+) -> Iterator[ExcludedEvidence]:
     for opened_file in opened:
         taken = opened_file.file.taken
         # A configuration is no observation: it holds as long as it is not changed.
@@ -555,12 +557,12 @@ def _out_of_time(
         time = datetime.fromisoformat(taken)
         age = as_of - time
         if now - time < -_CLOCKS_APART:
-            yield LeftOut(
+            yield ExcludedEvidence(
                 opened_file.file.path, f"taken {taken}, after now: a clock is wrong"
             )
         elif most_days is not None and age > timedelta(days=most_days):
             reason = f"taken {taken}, {age.days} days ago; at most {most_days} may be"
-            yield LeftOut(opened_file.file.path, reason)
+            yield ExcludedEvidence(opened_file.file.path, reason)
 
 
 def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
@@ -592,7 +594,7 @@ def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
     return Subject(
         tuple(job),
         tuple(together),
-        tuple(Machine(name, tuple(machines[name])) for name in sorted(machines)),
+        tuple(JudgedMachine(name, tuple(machines[name])) for name in sorted(machines)),
         expected,
     )
 

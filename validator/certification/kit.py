@@ -33,7 +33,7 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
-class EvidenceFile(Record):
+class KitFile(Record):
     """One file of a kit.
 
     path: below the folder, with slashes. format: of the reader that knows it; empty for
@@ -59,7 +59,7 @@ class EvidenceFile(Record):
     note: str = ""
 
 
-class Problem(Record):
+class KitProblem(Record):
     """A file that should be evidence, and cannot be read."""
 
     path: str
@@ -70,16 +70,16 @@ class Kit(Record):
     """What a folder holds. passed_over: what is not looked at, and why."""
 
     folder: str
-    files: tuple[EvidenceFile, ...]
-    problems: tuple[Problem, ...] = ()
-    passed_over: tuple[Problem, ...] = ()
+    files: tuple[KitFile, ...]
+    problems: tuple[KitProblem, ...] = ()
+    passed_over: tuple[KitProblem, ...] = ()
 
-    def of_kind(self, *kinds: Kind) -> tuple[EvidenceFile, ...]:
+    def of_kind(self, *kinds: Kind) -> tuple[KitFile, ...]:
         """The files of these kinds."""
         return tuple(file for file in self.files if file.kind in kinds)
 
     @property
-    def evidence(self) -> tuple[EvidenceFile, ...]:
+    def evidence(self) -> tuple[KitFile, ...]:
         """The files that rules can judge."""
         return tuple(file for file in self.files if file.kind != "other")
 
@@ -98,7 +98,7 @@ class Kit(Record):
         )
 
     @property
-    def synthetic(self) -> tuple[EvidenceFile, ...]:
+    def synthetic(self) -> tuple[KitFile, ...]:
         """The files that were made up."""
         return tuple(file for file in self.files if file.synthetic)
 
@@ -109,7 +109,7 @@ class Kit(Record):
         return frozenset({*texts, "fleet"} if len(self.specimens) > 1 else texts)
 
     @property
-    def _snapshots(self) -> tuple[EvidenceFile, ...]:
+    def _snapshots(self) -> tuple[KitFile, ...]:
         return self.of_kind("snapshot")
 
 
@@ -141,14 +141,12 @@ _UNNAMED = "unnamed"
 _HEAD = 4_000  # characters in which a comment of the whole file stands
 
 
-def text_entry(bare: EvidenceFile, text: str) -> EvidenceFile:
+def text_entry(bare: KitFile, text: str) -> KitFile:
     """A file that no reader knows, with what its text says of itself."""
     return bare._replace(taken=_told_time(text), synthetic=_made_up(text))
 
 
-def entry_of(
-    bare: EvidenceFile, read_files: Sequence[ReadFile], text: str
-) -> EvidenceFile:
+def entry_of(bare: KitFile, read_files: Sequence[ReadFile], text: str) -> KitFile:
     """A file that readers know."""
     nodes = [
         reading.node
@@ -309,25 +307,25 @@ class KitError(Exception):
 class OpenedFile(Record):
     """A file of a kit, with what its readers made of it."""
 
-    file: EvidenceFile
+    file: KitFile
     found: tuple[ReadFile, ...]
     problem: str = ""
 
 
 def read_kit(folder: str, readers: Readers | None = None) -> Kit:
     """All files of a folder; raises KitError."""
-    passed_over: list[Problem] = []
-    files: list[EvidenceFile] = []
-    problems: list[Problem] = []
+    passed_over: list[KitProblem] = []
+    files: list[KitFile] = []
+    problems: list[KitProblem] = []
     for opened_file in open_kit(folder, passed_over, readers):
         files.append(opened_file.file)
         if opened_file.problem:
-            problems.append(Problem(opened_file.file.path, opened_file.problem))
+            problems.append(KitProblem(opened_file.file.path, opened_file.problem))
     return Kit(folder, tuple(files), tuple(problems), tuple(passed_over))
 
 
 def open_kit(
-    folder: str, passed_over: list[Problem], readers: Readers | None = None
+    folder: str, passed_over: list[KitProblem], readers: Readers | None = None
 ) -> Iterator[OpenedFile]:
     """Each file of a folder, sorted by path; raises KitError.
 
@@ -343,7 +341,7 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _listed(folder: str, passed_over: list[Problem]) -> list[str]:
+def _listed(folder: str, passed_over: list[KitProblem]) -> list[str]:
     """The paths of the regular files below a folder, relative to it, sorted."""
     if not os.path.isdir(folder):
         there = "is no folder" if os.path.exists(folder) else "no such folder"
@@ -366,7 +364,7 @@ def _listed(folder: str, passed_over: list[Problem]) -> list[str]:
 
 
 def _walked(
-    folder: str, passed_over: list[Problem]
+    folder: str, passed_over: list[KitProblem]
 ) -> Iterator[tuple[str, os.stat_result]]:
     def failed(error: OSError) -> None:
         message = f"{error.filename or folder}: cannot be read: {error.strerror}"
@@ -378,7 +376,7 @@ def _walked(
             path = _posix(name if below == os.curdir else os.path.join(below, name))
             reason = _passed_over(os.path.join(where, name), name)
             if reason:
-                passed_over.append(Problem(path, reason))
+                passed_over.append(KitProblem(path, reason))
         folders[:] = sorted(
             folder
             for folder in folders
@@ -416,9 +414,9 @@ def _opened(folder: str, path: str, readers: Readers) -> OpenedFile:
     try:
         content, digest, size = _content(whole)
     except OSError as error:
-        bare = EvidenceFile(path, "other", "", "", 0)
+        bare = KitFile(path, "other", "", "", 0)
         return OpenedFile(bare, (), f"cannot be read: {error.strerror}")
-    bare = EvidenceFile(path, "other", "", digest, size)
+    bare = KitFile(path, "other", "", digest, size)
     if content is None:
         note = f"{size:,} bytes; readers take {MAXIMUM_BYTES:,}"
         return OpenedFile(bare._replace(note=note), ())
@@ -431,9 +429,7 @@ def _opened(folder: str, path: str, readers: Readers) -> OpenedFile:
     return _classified(bare, whole, text, readers)
 
 
-def _classified(
-    bare: EvidenceFile, whole: str, text: str, readers: Readers
-) -> OpenedFile:
+def _classified(bare: KitFile, whole: str, text: str, readers: Readers) -> OpenedFile:
     status, read_files = read_file(whole, named=False, readers=readers, text=text)
     if read_files:
         return OpenedFile(entry_of(bare, read_files, text), tuple(read_files))

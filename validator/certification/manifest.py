@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator import VERSION
-from speccheck.validator.certification.kit import MANIFEST, EvidenceFile, Kit
+from speccheck.validator.certification.kit import MANIFEST, Kit, KitFile
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
@@ -59,12 +59,12 @@ class Manifest(Record):
     instance_type: str
     provider: str
     level: str
-    files: tuple[EvidenceFile, ...]
+    files: tuple[KitFile, ...]
     missing: tuple[Missing, ...] = ()
     tool: str = VERSION
 
 
-class Difference(Record):
+class ManifestDifference(Record):
     """A file of which manifest and folder say different things."""
 
     path: str
@@ -166,8 +166,8 @@ def _validated(content: Mapping[str, Any], path: str, again: str) -> Manifest:
     )
 
 
-def _listed(listed_file: "ListedFile") -> EvidenceFile:
-    return EvidenceFile(
+def _listed(listed_file: "ListedFile") -> KitFile:
+    return KitFile(
         path=listed_file.path,
         kind=listed_file.kind,
         format=listed_file.format,
@@ -202,7 +202,7 @@ def _twice(paths: Iterable[str]) -> str:
     return ""
 
 
-def differences(manifest: Manifest, kit: Kit) -> tuple[Difference, ...]:
+def differences(manifest: Manifest, kit: Kit) -> tuple[ManifestDifference, ...]:
     """Every file that is missing, changed or not listed, by path.
 
     What the folder says of a file counts, and a manifest that says more of it - another
@@ -215,28 +215,28 @@ def differences(manifest: Manifest, kit: Kit) -> tuple[Difference, ...]:
         evidence_file, other = listed.get(path), there.get(path)
         if other is None:
             text = f"is listed in {MANIFEST} and is not there"
-            result.append(Difference(path, "missing", text))
+            result.append(ManifestDifference(path, "missing", text))
         elif evidence_file is None:
             text = f"is there and not listed in {MANIFEST}: pack the folder again"
-            result.append(Difference(path, "not listed", text))
+            result.append(ManifestDifference(path, "not listed", text))
         elif evidence_file.sha256 != other.sha256:
             text = (
                 f"is not what was packed: sha256 {_short(other)}, not "
                 f"{_short(evidence_file)}"
             )
-            result.append(Difference(path, "changed", text))
+            result.append(ManifestDifference(path, "changed", text))
         else:
             text = _told_otherwise(evidence_file, other)
             if text:
-                result.append(Difference(path, "changed", text))
+                result.append(ManifestDifference(path, "changed", text))
     return tuple(result)
 
 
-def _short(file: EvidenceFile) -> str:
+def _short(file: KitFile) -> str:
     return file.sha256[:16] or "none"
 
 
-def _told_otherwise(listed: EvidenceFile, there: EvidenceFile) -> str:
+def _told_otherwise(listed: KitFile, there: KitFile) -> str:
     """The first thing that the manifest says otherwise than the file itself."""
     for name in _FIELDS:
         result, other = getattr(listed, name), getattr(there, name)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from speccheck.validator.catalogue.hardware import resolve_instance
-from speccheck.validator.certification.kit import EvidenceFile, Kind, Kit
+from speccheck.validator.certification.kit import Kind, Kit, KitFile
 from speccheck.validator.certification.manifest import Missing
 from speccheck.validator.editions.compose import ComposedEdition, JudgedClause, compose
 from speccheck.validator.editions.edition import Edition, UseTerms
@@ -243,10 +243,10 @@ class Review(Record):
     """
 
     missing: tuple[Missing, ...]
-    stale: tuple[EvidenceFile, ...] = ()
-    undated: tuple[EvidenceFile, ...] = ()
+    stale: tuple[KitFile, ...] = ()
+    undated: tuple[KitFile, ...] = ()
     types: tuple[str, ...] = ()
-    foreign: tuple[EvidenceFile, ...] = ()
+    foreign: tuple[KitFile, ...] = ()
     secrets: tuple[FoundSecret, ...] = ()
     age_days: int | None = None
 
@@ -300,7 +300,7 @@ def review_of(
     )
 
 
-def is_stale(file: EvidenceFile, now: datetime, days: int | None) -> bool:
+def is_stale(file: KitFile, now: datetime, days: int | None) -> bool:
     """Whether a file is older than evidence may be."""
     if days is None or not file.taken:
         return False

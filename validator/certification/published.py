@@ -9,9 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from speccheck.validator.catalogue.published_runs import PublishedRun, published_runs
-from speccheck.validator.certification.certifying import INSTANCE, Order, request_of
+from speccheck.validator.certification.certifying import (
+    INSTANCE,
+    CertificateOrder,
+    request_of,
+)
 from speccheck.validator.certification.judging import (
-    ClauseResult,
+    JudgedClauseResult,
     Subject,
     clause_results,
     judge_subject,
@@ -43,7 +47,7 @@ _VERDICTS: Mapping[str, Verdict] = {
 }
 
 
-class Figure(Record):
+class PublishedFigure(Record):
     """One judgement on a published run."""
 
     outcome: Verdict
@@ -63,7 +67,7 @@ class Settled(Record):
     level: str
     certification_level: str
     outcome: Verdict
-    figures: tuple[Figure, ...]
+    figures: tuple[PublishedFigure, ...]
 
 
 class Open(Record):
@@ -121,7 +125,7 @@ def dry_run(instance: str, spec: str = "1.0") -> DryRun:
 def _settled(
     result: Asked, runs: Sequence[PublishedRun], spec: str
 ) -> Iterator[Settled]:
-    order = Order(f"{INSTANCE}{result.instance_type}", spec, is_pinned=True)
+    order = CertificateOrder(f"{INSTANCE}{result.instance_type}", spec, is_pinned=True)
     subject = Subject((), tuple(_files(runs)), ())
     judgements = judge_subject(request_of(order, subject), subject, 0.0)
     results = clause_results(judgements.edition, judgements.judged, judgements.scopes)
@@ -138,7 +142,9 @@ def _settled(
             )
 
 
-def _figures(result: ClauseResult, scopes: Mapping[str, Scope]) -> Iterator[Figure]:
+def _figures(
+    result: JudgedClauseResult, scopes: Mapping[str, Scope]
+) -> Iterator[PublishedFigure]:
     """What is said of figures; what files and machines would show is passed over."""
     for judged in result.judged:
         finding = judged.finding
@@ -147,7 +153,7 @@ def _figures(result: ClauseResult, scopes: Mapping[str, Scope]) -> Iterator[Figu
             continue
         if verdict == "unknown" or finding.measured is not None:
             message = finding.message or finding.title
-            yield Figure(verdict, message, finding.measured, finding.required)
+            yield PublishedFigure(verdict, message, finding.measured, finding.required)
 
 
 def _files(runs: Iterable[PublishedRun]) -> Iterator[ReadFile]:

@@ -170,7 +170,7 @@ class Settles(Record):
     clauses: tuple[str, ...]
 
 
-class Step(Record):
+class PlannedStep(Record):
     """One thing to do.
 
     kinds: of the evidence that it gives. nodes: that it takes at once. seconds: what it
@@ -195,7 +195,7 @@ class RunPlan(Record):
     engine: Engine
     nodes: int
     gpus: int
-    steps: tuple[Step, ...]
+    steps: tuple[PlannedStep, ...]
     note: str
 
     @property
@@ -232,7 +232,7 @@ def _gpus_of(result: Asked) -> int:
 
 
 def _settled(
-    step: Step, by_source: dict[str, tuple[JudgedClause, ...]]
+    step: PlannedStep, by_source: dict[str, tuple[JudgedClause, ...]]
 ) -> Iterator[Settles]:
     result: dict[tuple[str, str], list[JudgedClause]] = {}
     for kind in step.kinds:
@@ -246,8 +246,8 @@ def _settled(
         yield Settles(track, level, musts, shoulds, names)
 
 
-def _files(_: Asked, __: Layout) -> Iterator[Step]:
-    yield Step(
+def _files(_: Asked, __: Layout) -> Iterator[PlannedStep]:
+    yield PlannedStep(
         "files",
         "the files of the job, as it will run",
         (FILES,),
@@ -264,7 +264,7 @@ def _files(_: Asked, __: Layout) -> Iterator[Step]:
     )
 
 
-def _machines(result: Asked, layout: Layout) -> Iterator[Step]:
+def _machines(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     tier = 3 if result.level == "L3" else 0
     kinds: tuple[str, ...] = (NODE, "fleet")
     seconds = READING.seconds
@@ -278,7 +278,7 @@ def _machines(result: Asked, layout: Layout) -> Iterator[Step]:
         f"--out {FOLDER}/nodes/ --result results/ --exit-zero"
     )
     start = on_all_gpus if tier else once_a_node
-    yield Step(
+    yield PlannedStep(
         "machines",
         "each machine, idle" + (", with its copies and products" if tier else ""),
         kinds,
@@ -299,7 +299,7 @@ def _machines(result: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _collectives(result: Asked, layout: Layout) -> Iterator[Step]:
+def _collectives(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     where = f"{FOLDER}/measured"
     log = f"{FOLDER}/logs/nccl.log"
     proving = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,TUNING"
@@ -319,7 +319,7 @@ def _collectives(result: Asked, layout: Layout) -> Iterator[Step]:
         f"--out {where}/all-reduce-again-$number.json",
     )
     seconds = COSTS["collective_runs"].seconds * 4 + _REPEATED_SECONDS * runs
-    yield Step(
+    yield PlannedStep(
         "collectives",
         "collectives over all GPUs, with the path that NCCL took",
         ("bench.allreduce", "bench.collectives", "log.nccl"),
@@ -345,11 +345,11 @@ def _runs(result: Asked) -> int:
     return int(number) if isinstance(number, int | float) else usual
 
 
-def _adapters(result: Asked, layout: Layout) -> Iterator[Step]:
+def _adapters(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     names, count, network = _network(result)
     if network not in _VERBS:
         words = "perftest does not run over this network: the clauses stay open."
-        yield Step(
+        yield PlannedStep(
             "adapters", _OF_ADAPTERS, ("bench.fabric",), 2, 0, (), words=(words,)
         )
         return
@@ -362,7 +362,7 @@ def _adapters(result: Asked, layout: Layout) -> Iterator[Step]:
     begin = f"number=0; for adapter in {names}; do"
     end = "number=$((number + 1)); done"
     text = f"{FOLDER}/measured/writes.txt"
-    yield Step(
+    yield PlannedStep(
         "adapters",
         _OF_ADAPTERS,
         ("bench.fabric",),
@@ -397,9 +397,9 @@ def _network(entry: Asked) -> tuple[str, int, str]:
     return shown, outcome.get("adapters", 1), outcome.get("kind", "")
 
 
-def _diagnosis(_: Asked, layout: Layout) -> Iterator[Step]:
+def _diagnosis(_: Asked, layout: Layout) -> Iterator[PlannedStep]:
     inner = f"dcgmi diag -r 3 -j > {FOLDER}/measured/diagnosis-$(hostname).json"
-    yield Step(
+    yield PlannedStep(
         "diagnosis",
         "the diagnosis of the vendor",
         ("bench.diagnosis",),
@@ -410,8 +410,8 @@ def _diagnosis(_: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _run(_: Asked, layout: Layout) -> Iterator[Step]:
-    yield Step(
+def _run(_: Asked, layout: Layout) -> Iterator[PlannedStep]:
+    yield PlannedStep(
         "run",
         "a run of the job, logged",
         ("log.metrics", "log.events", "bench.storage"),
@@ -435,8 +435,8 @@ def _run(_: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _drill(result: Asked, layout: Layout) -> Iterator[Step]:
-    yield Step(
+def _drill(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
+    yield PlannedStep(
         "drill",
         "a drill of recovery, five times",
         (DRILL,),
@@ -447,14 +447,14 @@ def _drill(result: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-def _certificate(result: Asked, layout: Layout) -> Iterator[Step]:
+def _certificate(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     profile = (
         f" --profile instance/{result.instance_type}" if result.instance_type else ""
     )
     level = f" --level {result.level}"
     edition = f" --spec {result.composed.edition.id}"
     expected = "" if result.level == "L1" else f" --expect {layout.nodes}"
-    yield Step(
+    yield PlannedStep(
         "certificate",
         "the kit, and the certificate",
         (),
@@ -471,7 +471,7 @@ def _certificate(result: Asked, layout: Layout) -> Iterator[Step]:
     )
 
 
-_STEPS: tuple[Callable[[Asked, Layout], Iterator[Step]], ...] = (
+_STEPS: tuple[Callable[[Asked, Layout], Iterator[PlannedStep]], ...] = (
     _files,
     _machines,
     _collectives,

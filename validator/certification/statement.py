@@ -30,7 +30,11 @@ from speccheck.validator.certification.granting import (
     coverage,
     type_digest,
 )
-from speccheck.validator.certification.judging import LEVELS, ClauseResult, Judged
+from speccheck.validator.certification.judging import (
+    LEVELS,
+    JudgedClauseResult,
+    JudgedKit,
+)
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.engine.tailoring import tailored
 from speccheck.validator.evidence.record import Record
@@ -245,7 +249,7 @@ def _track(grant: Grant) -> dict[str, Any]:
     }
 
 
-def _coverage(results: Sequence[ClauseResult]) -> dict[str, Any]:
+def _coverage(results: Sequence[JudgedClauseResult]) -> dict[str, Any]:
     weighed = [result for result in results if result.level != "may"]
     times = {
         name: sum(clause_result.outcome == outcome for clause_result in weighed)
@@ -264,7 +268,7 @@ def _coverage(results: Sequence[ClauseResult]) -> dict[str, Any]:
 
 
 def _clause(
-    clause_result: ClauseResult, certification: Certification
+    clause_result: JudgedClauseResult, certification: Certification
 ) -> dict[str, Any]:
     judged = [
         judged
@@ -282,7 +286,7 @@ def _clause(
     }
 
 
-def _judgement(judged: Judged, certification: Certification) -> dict[str, Any]:
+def _judgement(judged: JudgedKit, certification: Certification) -> dict[str, Any]:
     finding = judged.finding
     folder = certification.evidence.kit.folder.rstrip("/") + "/"
     return {
@@ -306,7 +310,7 @@ def _value(text: str | float | None) -> str | float | None:
     return _text(text) if isinstance(text, str) else text
 
 
-def _waivers(results: Sequence[ClauseResult]) -> Iterator[dict[str, Any]]:
+def _waivers(results: Sequence[JudgedClauseResult]) -> Iterator[dict[str, Any]]:
     for judged in chain.from_iterable(result.judged for result in results):
         waiver = judged.finding.waiver
         if waiver is not None:

@@ -15,7 +15,7 @@ from speccheck.validator.certification.certificate_model import (
 )
 from speccheck.validator.certification.certifying import (
     INSTANCE,
-    Order,
+    CertificateOrder,
     certify,
     terms_of,
 )
@@ -27,8 +27,8 @@ from speccheck.validator.certification.granting import (
     type_fields,
 )
 from speccheck.validator.certification.judging import (
-    ClauseResult,
-    Evidence,
+    JudgedClauseResult,
+    KitEvidence,
     read_evidence,
 )
 from speccheck.validator.certification.kit import KitError
@@ -63,7 +63,7 @@ def contradictions(
     fields = {name: str(value) for name, value in certificate.type.fields.items()}
     if type_digest(fields) != certificate.type.sha256:
         yield "the digest of the type is not that of its fields"
-    results: list[ClauseResult] = []
+    results: list[JudgedClauseResult] = []
     for clause_result in certificate.clauses:
         clause = edition.clauses.get(clause_result.clause)
         if clause is None:
@@ -80,7 +80,7 @@ def contradictions(
                 f"{clause_result.clause} is {clause_result.outcome}; its "
                 f"judgements make it {outcome}"
             )
-        results.append(ClauseResult(clause, clause_result.level, outcome, ()))
+        results.append(JudgedClauseResult(clause, clause_result.level, outcome, ()))
     yield from _missing(certificate, edition)
     yield from _of_tracks(certificate, edition, terms, results)
     yield from _of_coverage(certificate, results)
@@ -128,7 +128,7 @@ def _of_tracks(
     certificate: Certificate,
     edition: Edition,
     terms: UseTerms,
-    results: Sequence[ClauseResult],
+    results: Sequence[JudgedClauseResult],
 ) -> Iterator[str]:
     floor = terms.coverage_floor or 0.0
     result = {track.track: track for track in certificate.tracks}
@@ -152,7 +152,7 @@ def _of_tracks(
 
 
 def _of_coverage(
-    certificate: Certificate, results: Sequence[ClauseResult]
+    certificate: Certificate, results: Sequence[JudgedClauseResult]
 ) -> Iterator[str]:
     weighed = [result for result in results if result.level != "may"]
     share = coverage(weighed)
@@ -180,7 +180,7 @@ _CLOCKS_APART = timedelta(minutes=10)
 _MOST_TOLD = 5
 
 
-class Step(Record):
+class VerificationStep(Record):
     """One thing that was looked at.
 
     unknown: it could not be. not asked: nobody gave what it takes.
@@ -198,7 +198,7 @@ def steps(
     evidence_folder: str | None,
     *,
     takes_synthetic: bool = False,
-) -> Iterator[Step]:
+) -> Iterator[VerificationStep]:
     """All that is verified after the signature, in this order.
 
     Args:
@@ -218,89 +218,95 @@ def steps(
             f"{certificate.synthetic.by}"
         )
         text = f"{result}: this certifies nothing; --synthetic takes it all the same"
-        yield Step("real", "unknown", text)
+        yield VerificationStep("real", "unknown", text)
     yield _dates(certificate, now)
     edition = _edition(certificate)
     yield edition
     yield _tool(certificate)
     if edition.outcome != "pass":
         why = "not without the edition that it names"
-        yield Step("arithmetic", "unknown", why)
-        yield Step("judged again", "unknown", why)
+        yield VerificationStep("arithmetic", "unknown", why)
+        yield VerificationStep("judged again", "unknown", why)
         return
     yield _arithmetic(certificate)
     if evidence_folder is None:
         why = "nobody gave the evidence: --evidence DIR"
-        yield Step("evidence", "not asked", why)
-        yield Step("judged again", "not asked", why)
+        yield VerificationStep("evidence", "not asked", why)
+        yield VerificationStep("judged again", "not asked", why)
         return
     yield from _by_evidence(statement, certificate, evidence_folder)
 
 
-def _subject(statement: Statement, certificate: Certificate) -> Step:
+def _subject(statement: Statement, certificate: Certificate) -> VerificationStep:
     texts = statement.subject_name, statement.subject_sha256
     if texts != (certificate.instance_type, certificate.type.sha256):
-        return Step("subject", "fail", "the statement names another type of machine")
+        return VerificationStep(
+            "subject", "fail", "the statement names another type of machine"
+        )
     text = f"{certificate.instance_type}, type {certificate.type.sha256[:16]}"
-    return Step("subject", "pass", text)
+    return VerificationStep("subject", "pass", text)
 
 
-def _dates(certificate: Certificate, now: datetime) -> Step:
+def _dates(certificate: Certificate, now: datetime) -> VerificationStep:
     validity = certificate.validity
     start, end = map(datetime.fromisoformat, (validity.not_before, validity.not_after))
     if now > end:
         days = (now - end).days
         text = f"expired on {validity.not_after}, {days} days ago"
-        return Step("dates", "unknown", text)
+        return VerificationStep("dates", "unknown", text)
     if now < start - _CLOCKS_APART:
         text = f"not valid before {validity.not_before}, and now is {now:%FT%TZ}"
-        return Step("dates", "unknown", f"{text}: a clock is wrong")
-    return Step("dates", "pass", f"valid until {validity.not_after}")
+        return VerificationStep("dates", "unknown", f"{text}: a clock is wrong")
+    return VerificationStep("dates", "pass", f"valid until {validity.not_after}")
 
 
-def _edition(certificate: Certificate) -> Step:
+def _edition(certificate: Certificate) -> VerificationStep:
     certificate_edition = certificate.edition
     try:
         ours = load_edition(certificate_edition.id)
     except UnknownEdition as error:
-        return Step("edition", "unknown", str(error))
+        return VerificationStep("edition", "unknown", str(error))
     if ours.sha256 != certificate_edition.sha256:
         text = (
             f"edition {certificate_edition.id} of the certificate is "
             f"{certificate_edition.sha256[:16]}, that of this "
             f"speccheck {ours.sha256[:16]}: verify with the release that issued it"
         )
-        return Step("edition", "unknown", text)
-    return Step(
+        return VerificationStep("edition", "unknown", text)
+    return VerificationStep(
         "edition",
         "pass",
         f"{certificate_edition.id}, sha256 {certificate_edition.sha256[:16]}",
     )
 
 
-def _tool(certificate: Certificate) -> Step:
+def _tool(certificate: Certificate) -> VerificationStep:
     tool = certificate.verifier.tool
     if tool.rules_sha256 == program_digest():
-        return Step("program", "pass", f"judged by this speccheck, {tool.version}")
+        return VerificationStep(
+            "program", "pass", f"judged by this speccheck, {tool.version}"
+        )
     # That is no fault: whether the verdict comes out again is seen by judging again.
     text = f"{tool.version}, {tool.rules_sha256[:16]}"
-    return Step("program", "pass", f"judged by another build of speccheck ({text})")
+    return VerificationStep(
+        "program", "pass", f"judged by another build of speccheck ({text})"
+    )
 
 
-def _arithmetic(certificate: Certificate) -> Step:
+def _arithmetic(certificate: Certificate) -> VerificationStep:
     edition = load_edition(certificate.edition.id)
     terms = terms_of(certificate.edition.id)
     problems = [*contradictions(certificate, edition, terms)]
     if problems:
-        return Step("arithmetic", "fail", "; ".join(problems[:_MOST_TOLD]))
+        return VerificationStep("arithmetic", "fail", "; ".join(problems[:_MOST_TOLD]))
     count = sum(len(clause.judgements) for clause in certificate.clauses)
     text = f"levels and coverage follow from {count:,} judgements"
-    return Step("arithmetic", "pass", text)
+    return VerificationStep("arithmetic", "pass", text)
 
 
 def _by_evidence(
     statement: Statement, certificate: Certificate, folder: str
-) -> Iterator[Step]:
+) -> Iterator[VerificationStep]:
     created = datetime.fromisoformat(certificate.validity.created)
     terms = terms_of(certificate.edition.id)
     expected = certificate.expected_machines
@@ -308,16 +314,16 @@ def _by_evidence(
     problems = [*_differences(certificate, evidence)]
     if problems:
         result = "; ".join(problems[:_MOST_TOLD])
-        yield Step("evidence", "fail", result)
+        yield VerificationStep("evidence", "fail", result)
         text = "not from evidence that is not what was judged"
-        yield Step("judged again", "fail", text)
+        yield VerificationStep("judged again", "fail", text)
         return
     count = len(certificate.evidence)
-    yield Step("evidence", "pass", f"{count} files, each with its SHA-256")
+    yield VerificationStep("evidence", "pass", f"{count} files, each with its SHA-256")
     yield _again(statement.predicate, certificate, evidence)
 
 
-def _differences(certificate: Certificate, evidence: Evidence) -> Iterator[str]:
+def _differences(certificate: Certificate, evidence: KitEvidence) -> Iterator[str]:
     result = {
         evidence_file.path: evidence_file.sha256
         for evidence_file in certificate.evidence
@@ -337,9 +343,9 @@ def _differences(certificate: Certificate, evidence: Evidence) -> Iterator[str]:
 def _again(
     predicate: Mapping[str, Any],
     certificate: Certificate,
-    evidence: Evidence,
-) -> Step:
-    order = Order(
+    evidence: KitEvidence,
+) -> VerificationStep:
+    order = CertificateOrder(
         f"{INSTANCE}{certificate.instance_type}",
         certificate.edition.id,
         certificate.edition.is_pinned,
@@ -360,13 +366,15 @@ def _again(
     differing = [name for name, value in part.items() if predicate.get(name) != value]
     if differing:
         result = "; ".join(_told(predicate, part, differing))
-        return Step("judged again", "fail", f"comes out otherwise: {result}")
+        return VerificationStep(
+            "judged again", "fail", f"comes out otherwise: {result}"
+        )
     count = len(certificate.clauses)
     text = f"the verdicts on {count} clauses come out again"
-    return Step("judged again", "pass", text)
+    return VerificationStep("judged again", "pass", text)
 
 
-def _own_numbers(certificate: Certificate, evidence: Evidence) -> str:
+def _own_numbers(certificate: Certificate, evidence: KitEvidence) -> str:
     """The file of own numbers that was used, in the kit; empty for none."""
     path = certificate.edition.tailoring_file
     if path.startswith(("/", "..")) or "/.." in path:
@@ -393,7 +401,9 @@ def _told(
     yield from (name for name in names if name != "clauses")
 
 
-def live_step(certificate: Certificate, content: Mapping[str, object]) -> Step:
+def live_step(
+    certificate: Certificate, content: Mapping[str, object]
+) -> VerificationStep:
     """Lay a machine beside the type, by the content of its snapshot."""
     result = {name: str(value) for name, value in certificate.type.fields.items()}
     there = type_fields(content)
@@ -404,9 +414,11 @@ def live_step(certificate: Certificate, content: Mapping[str, object]) -> Step:
     ]
     unseen = [name for name in result if name not in there]
     if other:
-        return Step("this machine", "fail", "; ".join(other[:_MOST_TOLD]))
+        return VerificationStep("this machine", "fail", "; ".join(other[:_MOST_TOLD]))
     if unseen:
         text = f"not known of it: {', '.join(unseen[:_MOST_TOLD])}"
         more = f" and {len(unseen) - _MOST_TOLD} more" if unseen[_MOST_TOLD:] else ""
-        return Step("this machine", "unknown", text + more)
-    return Step("this machine", "pass", f"is of the type, by {len(result)} fields")
+        return VerificationStep("this machine", "unknown", text + more)
+    return VerificationStep(
+        "this machine", "pass", f"is of the type, by {len(result)} fields"
+    )

@@ -18,14 +18,14 @@ from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.write import write
 from speccheck.validator.run.judging import RunState
-from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.run.waivers.baseline import (
     Baseline,
-    Known,
+    BaselineEntry,
     baseline_text,
     load_baseline,
 )
-from speccheck.validator.run.waivers.judged import Seen, fixed_entries
+from speccheck.validator.run.waivers.judged import RunCoverage, fixed_entries
 
 FILE = "speccheck-baseline.json"
 _MOST_SHOWN = 50  # new findings
@@ -56,7 +56,7 @@ def baseline(line: CommandLine) -> int:
     return 1 if known.new else 0
 
 
-def _end_without(result: Run, ending: Exit, request: Request) -> int:
+def _end_without(result: RunResult, ending: Exit, request: Request) -> int:
     """Say why nothing is written."""
     for file in result.files:
         is_bad = file.state == "unreadable" or (file.named and file.state != "judged")
@@ -67,11 +67,13 @@ def _end_without(result: Run, ending: Exit, request: Request) -> int:
     return code
 
 
-def _left(baseline: Baseline, result: Run, state: RunState) -> Counter[Known]:
+def _left(
+    baseline: Baseline, result: RunResult, state: RunState
+) -> Counter[BaselineEntry]:
     """Return what is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
     for waived in state.waived_plans():
-        seen = Seen(waived, result.plans, (file.path for file in result.files))
+        seen = RunCoverage(waived, result.plans, (file.path for file in result.files))
         for known, count, _ in fixed_entries(waived.waivers, seen):
             left[known] = min(left[known], baseline.known[known] - count)
     for known in baseline.known:
@@ -90,7 +92,7 @@ def _first_lines(baseline: Baseline) -> Iterator[str]:
     yield f"judge with --baseline {baseline.path}, or name it in the settings\n"
 
 
-def _later_lines(baseline: Baseline, left: Counter[Known]) -> Iterator[str]:
+def _later_lines(baseline: Baseline, left: Counter[BaselineEntry]) -> Iterator[str]:
     known, rest = sum(baseline.known.values()), sum(left.values())
     yield f"{baseline.path}: {counted(rest, 'finding')}"
     gone = f"{known - rest:,} not found any more, and dropped"
@@ -113,7 +115,7 @@ def _later_lines(baseline: Baseline, left: Counter[Known]) -> Iterator[str]:
         )
 
 
-def _by_rule(known: Mapping[Known, int]) -> Iterable[str]:
+def _by_rule(known: Mapping[BaselineEntry, int]) -> Iterable[str]:
     counts: Counter[tuple[str, str]] = Counter()
     for item, number in known.items():
         counts[item.clause, item.rule] += number

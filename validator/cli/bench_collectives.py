@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
-from speccheck.probes.collectives.rank import Ending, Rank
+from speccheck.probes.collectives.rank import Rank, RankEnding
 from speccheck.probes.collectives.results import Results
 from speccheck.probes.collectives.settings import (
     BACKENDS,
@@ -27,7 +27,7 @@ from speccheck.probes.collectives.settings import (
 )
 from speccheck.probes.collectives.told import (
     UNDER_WAY,
-    Measured,
+    MeasuredCollective,
     measured_here,
     teller,
 )
@@ -285,7 +285,7 @@ def _as_rank(
     def keep(results: Results) -> None:
         text = results.text() if results.has_points else ""
         if tell is not None:
-            tell(Measured(text, UNDER_WAY))
+            tell(MeasuredCollective(text, UNDER_WAY))
         else:
             keep_file(text)
         progress(results)
@@ -299,7 +299,7 @@ def _as_rank(
         if ending.message:
             _say(ending.message)
         return _code(ending)
-    measured = Measured(text, ending)
+    measured = MeasuredCollective(text, ending)
     if tell is not None:
         tell(measured)
         code = _code(ending)
@@ -350,7 +350,7 @@ def _standard_output_aside() -> Generator[None, None, None]:
         os.close(kept)
 
 
-def _code(ending: Ending) -> int:
+def _code(ending: RankEnding) -> int:
     if ending.kind == "interrupt":
         return _INTERRUPTED
     if ending.kind == "refused":
@@ -359,7 +359,10 @@ def _code(ending: Ending) -> int:
 
 
 def _judged(
-    words: list[str], line: CommandLine, settings: Settings, measured: Measured
+    words: list[str],
+    line: CommandLine,
+    settings: Settings,
+    measured: MeasuredCollective,
 ) -> int:
     """Keep, show and judge what was measured; returns the exit code."""
     text, ending = measured
@@ -402,7 +405,7 @@ def _unasked(data: Mapping[str, Any], line: CommandLine) -> int:
     return _CUT_SHORT
 
 
-def _told(ending: Ending, settings: Settings, *, has_points: bool) -> str:
+def _told(ending: RankEnding, settings: Settings, *, has_points: bool) -> str:
     after = "; what was measured until then follows" if has_points else ""
     if ending.kind == "budget":
         return f"the time budget of {settings.budget_seconds:g} s is used up{after}"

@@ -65,7 +65,7 @@ class NothingMeasured(Exception):  # noqa: N818 - a state of the machine, not an
         self.code = code
 
 
-class Measured(Record):
+class BenchResult(Record):
     """What came of it.
 
     kinds: measurements by the key of the snapshot under which they lie.
@@ -108,7 +108,7 @@ class Budget:
 def measure_and_judge(
     words: list[str],
     command: Command,
-    measure: Callable[[CommandLine, Budget], Measured],
+    measure: Callable[[CommandLine, Budget], BenchResult],
 ) -> int:
     """Measure by a command line, keep it, show it and judge it.
 
@@ -131,7 +131,7 @@ def measure_and_judge(
     return guarded(measured_and_judged, (NoTorch, NothingMeasured))
 
 
-def _code(measured: Measured, code: int) -> int:
+def _code(measured: BenchResult, code: int) -> int:
     """Return the exit code, but for a measurement that somebody stopped."""
     return _INTERRUPTED if measured.stopped == _BY_HAND else code
 
@@ -173,7 +173,7 @@ def number_of(line: CommandLine, name: str, default: int, most: int) -> int:
     return number
 
 
-def _kept(measured: Measured, line: CommandLine) -> str:
+def _kept(measured: BenchResult, line: CommandLine) -> str:
     """Show the table and keep the measurement; raises NothingMeasured without any."""
     shown = sys.stdout if _has_company(line) else sys.stderr
     shown.writelines(f"{line}\n" for line in measured.table)
@@ -229,7 +229,7 @@ def bench_memory(words: list[str], command: Command) -> int:
     return measure_and_judge(words, command, _copies)
 
 
-def _copies(line: CommandLine, budget: Budget) -> Measured:
+def _copies(line: CommandLine, budget: Budget) -> BenchResult:
     size = number_of(line, "size", _MEBIBYTES, _MOST_MEBIBYTES) * _MEBIBYTE
     times = number_of(line, "iterations", _COPIES, _MOST_COPIES)
     return run_copies(_device(device_of(line)), Amounts(size, times), budget)
@@ -259,7 +259,7 @@ def no_gpu(torch: object) -> str:
     )
 
 
-def run_copies(device: CopyDevice, amounts: Amounts, budget: Budget) -> Measured:
+def run_copies(device: CopyDevice, amounts: Amounts, budget: Budget) -> BenchResult:
     """Measure until there is nothing left to measure, or no time."""
     rates: list[Rate] = []
     total = len(copy_steps(device))
@@ -270,7 +270,7 @@ def run_copies(device: CopyDevice, amounts: Amounts, budget: Budget) -> Measured
     kinds = {}
     if any(rate.bytes_per_second is not None for rate in rates):
         kinds["copy_tests"] = copy_tests(rates, device, amounts)
-    return Measured(kinds, list(copies_table(rates, device)), budget.stopped)
+    return BenchResult(kinds, list(copies_table(rates, device)), budget.stopped)
 
 
 def copies_table(rates: Sequence[Rate], device: CopyDevice) -> Iterator[str]:
@@ -317,7 +317,7 @@ def bench_gemm(words: list[str], command: Command) -> int:
     return measure_and_judge(words, command, _products)
 
 
-def _products(line: CommandLine, budget: Budget) -> Measured:
+def _products(line: CommandLine, budget: Budget) -> BenchResult:
     is_of_host = device_of(line) == "cpu"
     size = number_of(line, "size", _SIZE_OF_HOST if is_of_host else _SIZE, _MOST_SIZE)
     if size % _STEP:
@@ -359,7 +359,7 @@ def _multiplier(where: str) -> Multiplier:
 
 def run_products(
     multiplier: Multiplier, types: Sequence[str], effort: Effort, budget: Budget
-) -> Measured:
+) -> BenchResult:
     """Measure until there is nothing left to measure, or no time."""
     products: list[Product] = []
     total = len(product_steps(multiplier, types))
@@ -371,7 +371,7 @@ def run_products(
             tell_progress(len(products), total, measured_product.data_type)
     result = matrix_products(products, multiplier)
     kinds = {"matrix_products": result} if result else {}
-    return Measured(kinds, list(products_table(products)), budget.stopped)
+    return BenchResult(kinds, list(products_table(products)), budget.stopped)
 
 
 def products_table(products: Sequence[Product]) -> Iterator[str]:

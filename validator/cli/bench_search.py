@@ -24,15 +24,15 @@ from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import find_files, read_file
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.straggler_search.follow_up import (
-    Outcome,
+    SearchOutcome,
     next_plan,
     outcome_of,
 )
 from speccheck.validator.straggler_search.judgement import Limits, judge
 from speccheck.validator.straggler_search.rounds import (
     PAIR,
-    Plan,
     PlanFileError,
+    SearchPlan,
     all_pair_rounds,
     groups,
     pairs,
@@ -61,7 +61,7 @@ def bench_plan(line: CommandLine) -> int:
     return 0
 
 
-def _first(line: CommandLine) -> Plan:
+def _first(line: CommandLine) -> SearchPlan:
     hosts = _hosts(line)
     if len(hosts) < PAIR:
         message = f"--nodes: {counted(len(hosts), 'node')}; it takes two to compare"
@@ -82,7 +82,7 @@ def _first(line: CommandLine) -> Plan:
     return groups(hosts, size, rounds)
 
 
-def _after(line: CommandLine, results: list[str]) -> Plan:
+def _after(line: CommandLine, results: list[str]) -> SearchPlan:
     for name in ("nodes", "group_size", "rounds"):
         if name in line.values:
             flag = "--" + name.replace("_", "-")
@@ -92,7 +92,7 @@ def _after(line: CommandLine, results: list[str]) -> Plan:
     for problem in result.problems:
         sys.stderr.write(f"speccheck: not read: {problem}\n")
     plan = next_plan(judge(result.runs, limits_of(load_edition())))
-    return plan if plan is not None else Plan("pairs", ())
+    return plan if plan is not None else SearchPlan("pairs", ())
 
 
 def _hosts(line: CommandLine) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def _listed(path: str) -> tuple[str, ...]:
     return tuple(name for word in words if word for name in unfold(word[0]))
 
 
-def about(plan: Plan) -> dict[str, object]:
+def about(plan: SearchPlan) -> dict[str, object]:
     """Return what else the document says of a plan."""
     hosts = plan.hosts
     waiting = [
@@ -135,7 +135,7 @@ def about(plan: Plan) -> dict[str, object]:
     }
 
 
-def _summary(plan: Plan, line: CommandLine) -> str:
+def _summary(plan: SearchPlan, line: CommandLine) -> str:
     if not plan.rounds:
         return "nobody is suspected: nothing is left to measure\n"
     each = line.number("round_seconds") or _ROUND_SECONDS
@@ -182,7 +182,7 @@ def bench_judge(line: CommandLine) -> int:
     return outcome.exit_code
 
 
-def _write_next(outcome: Outcome, line: CommandLine) -> str:
+def _write_next(outcome: SearchOutcome, line: CommandLine) -> str:
     """Write the next plan where one is wanted and there is one; returns its file."""
     path, plan = line.text("next"), outcome.following
     if path is None or plan is None:
@@ -191,7 +191,7 @@ def _write_next(outcome: Outcome, line: CommandLine) -> str:
     return path
 
 
-class Results(Record):
+class SearchResults(Record):
     """All runs of collectives of some files, and what could not be read."""
 
     runs: tuple[CollectiveRun, ...]
@@ -211,7 +211,7 @@ def limits_of(edition: Edition) -> Limits:
     return Limits._make(values)
 
 
-def results_of(paths: Iterable[str]) -> Results:
+def results_of(paths: Iterable[str]) -> SearchResults:
     """Return the runs of files and folders; raises UsageError where none holds any."""
     readers = Readers()
     runs: list[CollectiveRun] = []
@@ -236,10 +236,10 @@ def results_of(paths: Iterable[str]) -> Results:
         text = problems[0] if problems else "no file of results was found"
         message = f"{text}; nothing to judge"
         raise UsageError(message)
-    return Results(tuple(runs), files, tuple(problems))
+    return SearchResults(tuple(runs), files, tuple(problems))
 
 
-def plans_of(paths: Sequence[str]) -> tuple[Plan, ...]:
+def plans_of(paths: Sequence[str]) -> tuple[SearchPlan, ...]:
     """Return the plans of some files; raises UsageError."""
     try:
         return tuple(plan_of(read_text(path), path) for path in paths)

@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from speccheck.validator.certification.certifying import (
+    CertificateOrder,
     Certification,
-    Order,
     certify,
     denied_of,
     terms_of,
 )
 from speccheck.validator.certification.granting import Grant
 from speccheck.validator.certification.judging import (
-    Evidence,
+    KitEvidence,
     SeveralJobs,
     read_evidence,
     utc_now,
@@ -121,7 +121,7 @@ def _now(line: CommandLine) -> datetime:
     return utc_now()
 
 
-def _order(line: CommandLine) -> Order:
+def _order(line: CommandLine) -> CertificateOrder:
     spec = line.text("spec")
     edition = load_edition(spec or "1.0")
     permission = may_certify(edition)
@@ -133,7 +133,7 @@ def _order(line: CommandLine) -> Order:
         text = f"not {len(instances)}" if instances else "such as instance/aws-p5"
         message = f"certify needs --profile with one type of machine, {text}"
         raise UsageError(message)
-    return Order(
+    return CertificateOrder(
         instances[0],
         spec or "1.0",
         spec is not None,
@@ -160,7 +160,9 @@ def _own_numbers(line: CommandLine) -> str:
     return os.path.normpath(text)
 
 
-def _judged_evidence(line: CommandLine, order: Order, now: datetime) -> Evidence:
+def _judged_evidence(
+    line: CommandLine, order: CertificateOrder, now: datetime
+) -> KitEvidence:
     folder = os.path.normpath(str(line.values["evidence"]))
     evidence = read_evidence(
         folder,

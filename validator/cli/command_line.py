@@ -238,7 +238,7 @@ def _without_false(values: Mapping[str, Value]) -> dict[str, Value]:
     return {name: value for name, value in values.items() if value is not False}
 
 
-class ForFiles:
+class SettingsForFiles:
     """What settings say of judging each plan; made once for all of the same files."""
 
     def __init__(

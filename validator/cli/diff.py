@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.reports import Output, outputs_of, write_forms
-from speccheck.validator.comparison.snapshots import Side, compare, side_of
+from speccheck.validator.comparison.snapshots import SnapshotSide, compare, side_of
 from speccheck.validator.report.diff_json import diff_json
 from speccheck.validator.report.diff_text import diff_text
-from speccheck.validator.report.document_diff.compared import Compared, Kind
+from speccheck.validator.report.document_diff.compared import ComparedDocuments, Kind
 from speccheck.validator.report.document_diff.kinds import kind_of
 from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
@@ -69,7 +69,7 @@ def _text(path: str) -> str:
     return read_text(path)
 
 
-def _side(path: str, text: str) -> Side:
+def _side(path: str, text: str) -> SnapshotSide:
     """Return the snapshot of a text, or what a capture tells; raises ReadError."""
     if text.lstrip().startswith("{"):
         documents = load_documents(path, text, "json")
@@ -126,7 +126,9 @@ def _documents(
     return code
 
 
-def _compared(kind: Kind, texts: Sequence[str], paths: tuple[str, str]) -> Compared:
+def _compared(
+    kind: Kind, texts: Sequence[str], paths: tuple[str, str]
+) -> ComparedDocuments:
     from speccheck.validator.report.document_diff.reading import (  # noqa: PLC0415 - of few
         certificate_of,
         report_of,

@@ -7,7 +7,7 @@ from typing import Any
 
 from speccheck.validator.catalogue.names import resembling
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.editions.difference import Difference
+from speccheck.validator.editions.difference import EditionChange
 from speccheck.validator.editions.edition import Edition, load_edition
 from speccheck.validator.editions.report_by_edition import (
     OtherwiseReport,
@@ -138,7 +138,7 @@ def spec_diff(line: CommandLine) -> int:
 
 
 def _report(
-    path: str, before: Edition, after: Edition, differences: tuple[Difference, ...]
+    path: str, before: Edition, after: Edition, differences: tuple[EditionChange, ...]
 ) -> ReportByEdition:
     from speccheck.validator.sources.documents.reading import (  # noqa: PLC0415
         read_text,

@@ -15,15 +15,15 @@ from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import disarmed, is_read_by_runner, write
 from speccheck.validator.run.fixing import (
+    FixedRun,
     Made,
-    Mended,
-    NotMade,
     NotWritten,
+    RejectedFix,
     mended,
     refusal_of,
     write_all,
 )
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 _STDIN = "stdin"
 _NO_CODE_OF_ITS_OWN = frozenset({0, 1, 3})
@@ -35,7 +35,7 @@ class Fixed(Record):
     outputs: the reports that are left to write.
     """
 
-    run: Run
+    run: RunResult
     outputs: list[Output]
     changes: tuple[str, ...] | None = None
 
@@ -69,7 +69,7 @@ def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
         message = "--diff takes standard output: give the report a file, json=FILE"
         raise UsageError(message)
 
-    def refusal(run: Run, name: str) -> str | None:
+    def refusal(run: RunResult, name: str) -> str | None:
         return refusal_of(run, name, stdin, writes=writes)
 
     result = mended(request, refusal, unsafe=line.has("unsafe_fixes"))
@@ -87,7 +87,7 @@ def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
     return Fixed(result.found, [output for output in outputs if output.path], changes)
 
 
-def _tell(result: Mended, verb: str) -> None:
+def _tell(result: FixedRun, verb: str) -> None:
     lines = [_summary(result, verb)] if result.made else []
     lines += [_not_made(not_made) for not_made in result.not_made]
     if result.is_cut_off:
@@ -100,7 +100,7 @@ def _tell(result: Mended, verb: str) -> None:
     sys.stderr.writelines(f"speccheck: {line}\n" for line in shown)
 
 
-def _summary(result: Mended, verb: str) -> str:
+def _summary(result: FixedRun, verb: str) -> str:
     rules = _rules(result.made)
     text = ", ".join(f"{rule}: {number}" for rule, number in rules.items())
     findings = counted(rules.total(), "finding")
@@ -111,7 +111,7 @@ def _rules(made: Iterable[Made]) -> Counter[str]:
     return Counter(owned.finding.rule for item in made for owned in item.mended)
 
 
-def _not_made(not_made: NotMade) -> str:
+def _not_made(not_made: RejectedFix) -> str:
     finding = not_made.owned.finding
     place = next(((at.file, at.key) for at in finding.places), ("", ""))
     at = f" at {place[0]} {place[1]}" if place[0] else ""

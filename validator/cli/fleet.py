@@ -24,13 +24,13 @@ from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.days import Since, day_of, since
 from speccheck.validator.fleet.golden import Golden, against_golden, golden_findings
 from speccheck.validator.fleet.reading import Listing, NoFleet, listing
-from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
+from speccheck.validator.fleet.run import FleetRun, FleetWork, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit, fleet_verdict
 from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.fleet_json import fleet_json
 from speccheck.validator.report.fleet_text import fleet_text
-from speccheck.validator.report.node_outcome import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeOutcome
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.run.run import read_plans
@@ -66,8 +66,8 @@ def fleet(line: CommandLine) -> int:
     job = _job(request._replace(arguments=tuple(jobs)))
     result = listing(line.files)
     progress = Progress(result.snapshots)
-    verdict_of = NodeVerdict(request.use, fail_on)
-    work = Work(request, job, verdict_of, progress.add, counts=wanted.counts)
+    verdict_of = NodeOutcome(request.use, fail_on)
+    work = FleetWork(request, job, verdict_of, progress.add, counts=wanted.counts)
     cores = _number(line, "cores") or 0
     run = judge_fleet(work, result, expected, now=time(), cores=cores)
     progress.close()
@@ -263,7 +263,7 @@ def changes(
     wanted: Comparisons,
     run: FleetRun,
     verdict: FleetVerdict,
-    work: Work,
+    work: FleetWork,
     verdict_of: Callable[[FleetRun], FleetVerdict],
     cores: int,
 ) -> Since | None:

@@ -28,7 +28,7 @@ from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.write import WriteError, write, write_bytes
-from speccheck.validator.run.run import Run, read_plans, run
+from speccheck.validator.run.run import RunResult, read_plans, run
 from speccheck.validator.sources.context import context_facts
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Audience:
         """Return the reports to write, of those that the command line asks for."""
         return outputs
 
-    def remarks(self, run: Run) -> tuple[str, ...]:  # noqa: ARG002 - others use it
+    def remarks(self, run: RunResult) -> tuple[str, ...]:  # noqa: ARG002 - others use it
         """Return what the report says besides, at its end."""
         return ()
 
@@ -170,7 +170,7 @@ def _judged(
     return code if fixes is None else fixes.code(code)
 
 
-def _plot(result: Run, path: str) -> None:
+def _plot(result: RunResult, path: str) -> None:
     """Draw what was measured; raises UsageError and WriteError."""
     from speccheck.validator.report.curve_plot import (  # noqa: PLC0415 - seldom
         NoPlotting,
@@ -195,7 +195,7 @@ def _plot(result: Run, path: str) -> None:
 
 def run_of(
     request: Request, line: CommandLine, outputs: list[Output]
-) -> "tuple[Run, Fixed | None]":
+) -> "tuple[RunResult, Fixed | None]":
     """Return the run, and what came of fixes where they were asked for."""
     if not {"diff", "fix", "unsafe_fixes"} & line.values.keys():
         return run(request), None

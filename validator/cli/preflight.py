@@ -51,7 +51,7 @@ from speccheck.validator.report.node_outcome import (
 )
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.run.judging import settled
-from speccheck.validator.run.run import Run, read_plans
+from speccheck.validator.run.run import RunResult, read_plans
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 
@@ -124,7 +124,7 @@ class NodeAudience(Audience):
         if self._result_path not in {None, STANDARD_OUTPUT}:
             self._result_file()
 
-    def remarks(self, run: Run) -> tuple[str, ...]:
+    def remarks(self, run: RunResult) -> tuple[str, ...]:
         """Return what a higher tier would judge, of a machine with GPUs."""
         gpus = self.content.get("gpus")
         if not isinstance(gpus, list) or not gpus or self._is_narrowed:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.cli.command_line import (
     CommandLine,
-    ForFiles,
+    SettingsForFiles,
     UsageError,
     flag_of,
 )
@@ -21,7 +21,7 @@ from speccheck.validator.engine.request import (
     Request,
     Selection,
 )
-from speccheck.validator.engine.selection import told
+from speccheck.validator.engine.selection import place_text
 from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.report.style import printable
@@ -72,7 +72,7 @@ def request_of(line: CommandLine, use: str = "ci") -> Request:
         refuse_draft(load_edition(request.spec))
     if line.settings is None:
         return request
-    return request._replace(for_files=ForFiles(line, _judging))
+    return request._replace(for_files=SettingsForFiles(line, _judging))
 
 
 def _spec(line: CommandLine) -> str:
@@ -136,7 +136,7 @@ def _excluded(line: CommandLine) -> tuple[Excluded, ...]:
     folder, places = os.getcwd(), ["--exclude"] * len(patterns)
     if line.layer and "exclude" in (line.places or ()):
         folder = line.layer.folders["exclude"]
-        places = [told(place) for place in line.layer.places["exclude"]]
+        places = [place_text(place) for place in line.layer.places["exclude"]]
     return tuple(
         Excluded(pattern, folder, place)
         for pattern, place in zip(patterns, places, strict=True)
@@ -155,7 +155,7 @@ def said_of(line: CommandLine, name: str) -> str:
     """Return how a value is given: by an option, or at a line of settings."""
     if line.places and name in line.places:
         place = line.places[name][0]
-        return f"{told(place)}: {place.key} ="
+        return f"{place_text(place)}: {place.key} ="
     return flag_of(name)
 
 
@@ -212,7 +212,7 @@ def _policy(own: Policy, line: CommandLine, layer: "Layer") -> Policy:
         if path is None or is_own or is_written or os.path.isfile(path):
             continue
         place = layer.places[name][0]
-        message = f"{told(place)}: {place.key}: no such file: {printable(path)}"
+        message = f"{place_text(place)}: {place.key}: no such file: {printable(path)}"
         raise SettingsError(message)
     return policy._replace(
         waivers=own.waivers or policy.waivers,
@@ -253,7 +253,7 @@ def _verify_names(context: Context) -> None:
         try:
             resolve(text)
         except UnknownName as error:
-            message = f"{told(place)}: {place.key}: {error}"
+            message = f"{place_text(place)}: {place.key}: {error}"
             raise SettingsError(message) from error
 
 
@@ -268,5 +268,5 @@ def _verify_profiles(
         try:
             find_profile(edition, name)
         except UnknownProfile as error:
-            message = f"{told(place)}: {place.key}: {error}"
+            message = f"{place_text(place)}: {place.key}: {error}"
             raise SettingsError(message) from error

@@ -8,8 +8,8 @@ from speccheck.validator.cli.command_line import CommandLine, laid_over
 from speccheck.validator.cli.option_table import Value
 from speccheck.validator.cli.settings.keys import EXTEND, KEYS, MANDATORY, Key
 from speccheck.validator.cli.settings.layer import Layer
-from speccheck.validator.cli.settings.load import Setting, SettingValue
-from speccheck.validator.engine.selection import told
+from speccheck.validator.cli.settings.load import SettingValue, WrittenSetting
+from speccheck.validator.engine.selection import place_text
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, dotted
 from speccheck.validator.report.style import printable
@@ -20,7 +20,7 @@ _TABLES = {"levels", "names_by_pattern", "facts_by_pattern"}
 _NOT_SET = "not set"
 
 
-class Row(Record):
+class SettingsRow(Record):
     """One setting in force; no value for one that is not set and has no default."""
 
     key: str
@@ -28,15 +28,15 @@ class Row(Record):
     origin: str
 
 
-class Section(Record):
+class SettingsSection(Record):
     """What holds for the run, or for one file; files: the settings files, if any."""
 
     title: str
     files: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[SettingsRow, ...]
 
 
-def sections_of(line: CommandLine) -> Iterator[Section]:
+def sections_of(line: CommandLine) -> Iterator[SettingsSection]:
     """Return the run with what holds for all, then each file with what holds for it."""
     files = [file for file in line.files if not os.path.isdir(file)]
     keys = [key for key in KEYS if not files or key.scope == "run"]
@@ -49,12 +49,12 @@ def sections_of(line: CommandLine) -> Iterator[Section]:
         yield _section("standard input" if file == "-" else file, of_file, keys)
 
 
-def _section(title: str, line: CommandLine, keys: Iterable[Key]) -> Section:
+def _section(title: str, line: CommandLine, keys: Iterable[Key]) -> SettingsSection:
     files = line.layer.files if line.layer else ()
-    return Section(title, files, tuple(_rows(line, keys)))
+    return SettingsSection(title, files, tuple(_rows(line, keys)))
 
 
-def _rows(line: CommandLine, keys: Iterable[Key]) -> Iterator[Row]:
+def _rows(line: CommandLine, keys: Iterable[Key]) -> Iterator[SettingsRow]:
     layer = line.layer
     for key in keys:
         if key.name == EXTEND:
@@ -69,7 +69,7 @@ def _rows(line: CommandLine, keys: Iterable[Key]) -> Iterator[Row]:
             yield _of_settings_alone(key, line)
 
 
-def _of_option(key: Key, line: CommandLine) -> Row:
+def _of_option(key: Key, line: CommandLine) -> SettingsRow:
     name = key.option_name
     origins: list[str] = []
     if line.places and name in line.places:
@@ -77,37 +77,39 @@ def _of_option(key: Key, line: CommandLine) -> Row:
     if name in line.stated:
         origins.append(_COMMAND_LINE)
     if not origins:
-        return Row(key.name, _default(key), _DEFAULT)
-    return Row(key.name, line.values.get(name, False), ", ".join(origins))
+        return SettingsRow(key.name, _default(key), _DEFAULT)
+    return SettingsRow(key.name, line.values.get(name, False), ", ".join(origins))
 
 
-def _of_settings_alone(key: Key, line: CommandLine) -> Row:
+def _of_settings_alone(key: Key, line: CommandLine) -> SettingsRow:
     if key.undone_by.removeprefix("--").replace("-", "_") in line.values:
-        return Row(key.name, value=False, origin=_COMMAND_LINE)
+        return SettingsRow(key.name, value=False, origin=_COMMAND_LINE)
     layer = line.layer
     settings = layer.resolved.values.get((key.name,)) if layer else None
     if not settings:
-        return Row(key.name, _default(key), _DEFAULT)
-    return Row(key.name, _plain(settings[-1].value), told(settings[-1].place))
+        return SettingsRow(key.name, _default(key), _DEFAULT)
+    return SettingsRow(
+        key.name, _plain(settings[-1].value), place_text(settings[-1].place)
+    )
 
 
-def _locks(key: Key, layer: Layer | None) -> Row:
+def _locks(key: Key, layer: Layer | None) -> SettingsRow:
     locks = layer.policy.mandatory if layer else ()
     if not locks:
-        return Row(key.name, _default(key), _DEFAULT)
+        return SettingsRow(key.name, _default(key), _DEFAULT)
     names = [*dict.fromkeys(lock.name for lock in locks)]
-    return Row(key.name, names, ", ".join(_lines(lock.place for lock in locks)))
+    return SettingsRow(key.name, names, ", ".join(_lines(lock.place for lock in locks)))
 
 
-def _of_table(key: Key, layer: Layer | None) -> Iterator[Row]:
+def _of_table(key: Key, layer: Layer | None) -> Iterator[SettingsRow]:
     for path, several in (layer.resolved.values if layer else {}).items():
         if path[0] == key.name:
             yield from (_of_entry(path, setting) for setting in several)
 
 
-def _of_entry(path: Sequence[str], setting: Setting) -> Row:
+def _of_entry(path: Sequence[str], setting: WrittenSetting) -> SettingsRow:
     name = dotted((path[0], json.dumps(path[1], ensure_ascii=False), *path[2:]))
-    return Row(name, _plain(setting.value), told(setting.place))
+    return SettingsRow(name, _plain(setting.value), place_text(setting.place))
 
 
 def _plain(value: SettingValue) -> Value:
@@ -120,10 +122,10 @@ def _default(key: Key) -> Value | None:
 
 
 def _lines(places: Iterable[Place]) -> list[str]:
-    return [*dict.fromkeys(told(place) for place in places)]
+    return [*dict.fromkeys(place_text(place) for place in places)]
 
 
-def settings_text(sections: Iterable[Section], *, is_isolated: bool) -> str:
+def settings_text(sections: Iterable[SettingsSection], *, is_isolated: bool) -> str:
     """Return the sections as people read them."""
     blocks: list[str] = []
     for section in sections:
@@ -149,7 +151,7 @@ def _written(value: Value | None) -> str:
     return _NOT_SET if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def settings_json(sections: Iterable[Section], *, is_isolated: bool) -> str:
+def settings_json(sections: Iterable[SettingsSection], *, is_isolated: bool) -> str:
     """Return the sections as one document."""
     run, *files = (
         {

@@ -14,12 +14,12 @@ from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.report.style import counted, printable, wrap
 from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.simulation.faults import AREAS
-from speccheck.validator.simulation.fleet import BY, Fleet
+from speccheck.validator.simulation.fleet import BY, SimulatedFleet
 from speccheck.validator.simulation.fleet_files import (
     RESULTS,
     SCHEMA,
     SNAPSHOTS,
-    Form,
+    FileForm,
     Written,
     file_names,
     manifest,
@@ -69,13 +69,17 @@ def simulate(line: CommandLine) -> int:
         message = "--spoil is of a kit: add --evidence"
         raise UsageError(message)
     form = _results() if line.has("results") else SNAPSHOTS
-    manifest = write_fleet(Order(fleet, planting, out, form, tells=not is_quiet))
+    manifest = write_fleet(
+        SimulationOrder(fleet, planting, out, form, tells=not is_quiet)
+    )
     if not is_quiet:
         write(_summary(fleet, planting, out, manifest), None)
     return 0
 
 
-def _evidence(line: CommandLine, fleet: Fleet, planting: Planting, out: str) -> int:
+def _evidence(
+    line: CommandLine, fleet: SimulatedFleet, planting: Planting, out: str
+) -> int:
     # It knows all models of networks, which snapshots do without.
     from speccheck.validator.cli.simulated_kit import (  # noqa: PLC0415
         KitOrder,
@@ -101,16 +105,16 @@ def _evidence(line: CommandLine, fleet: Fleet, planting: Planting, out: str) -> 
     return 0
 
 
-def _results() -> Form:
+def _results() -> FileForm:
     # It loads all rules, which snapshots do without.
     from speccheck.validator.cli.simulated_kit import (  # noqa: PLC0415
         ResultTeller,
     )
 
-    return Form(ResultTeller(), RESULTS)
+    return FileForm(ResultTeller(), RESULTS)
 
 
-def _fleet(line: CommandLine) -> Fleet:
+def _fleet(line: CommandLine) -> SimulatedFleet:
     nodes = line.integer("nodes")
     if nodes is None:
         message = "simulate needs --nodes N: how many machines"
@@ -133,10 +137,10 @@ def _fleet(line: CommandLine) -> Fleet:
     if day > MOST_DAYS:
         message = f"--day {day}: at most {MOST_DAYS:,}"
         raise UsageError(message)
-    return Fleet(nodes, profile, line.integer("seed") or 1, job, day)
+    return SimulatedFleet(nodes, profile, line.integer("seed") or 1, job, day)
 
 
-def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
+def _summary(fleet: SimulatedFleet, planting: Planting, out: str, manifest: str) -> str:
     ill = len(planting.by_node())
     what = f"{counted(fleet.nodes, 'synthetic node')} of {fleet.profile}"
     lines = [f"{out}: {what}, seed {fleet.seed}; faults on {counted(ill, 'node')}"]
@@ -172,17 +176,17 @@ def faults_text() -> str:
     return "\n".join([*lines, ""])
 
 
-class Order(Record):
+class SimulationOrder(Record):
     """What is to be written where; tells: whether a terminal is told how far it is."""
 
-    fleet: Fleet
+    fleet: SimulatedFleet
     planting: Planting
     out: str
-    form: Form
+    form: FileForm
     tells: bool
 
 
-def write_fleet(order: Order) -> str:
+def write_fleet(order: SimulationOrder) -> str:
     """Write all files of a fleet; returns the path of its manifest.
 
     Raises UsageError for a place where it may not be written, and WriteError.
@@ -196,7 +200,7 @@ def write_fleet(order: Order) -> str:
     return _write_folder(order)
 
 
-def _write_folder(order: Order) -> str:
+def _write_folder(order: SimulationOrder) -> str:
     out = order.out
     _empty(out)
     path = os.path.join(out, MANIFEST)
@@ -209,7 +213,7 @@ def _write_folder(order: Order) -> str:
     return path
 
 
-def _write_manifest(order: Order, path: str, *, is_complete: bool) -> None:
+def _write_manifest(order: SimulationOrder, path: str, *, is_complete: bool) -> None:
     text = manifest(order.fleet, order.planting, is_complete=is_complete)
     write_bytes(text.encode(), path)
 
@@ -266,7 +270,7 @@ def _texts(result: object) -> list[str]:
     return [row for row in rows if isinstance(row, str)]
 
 
-def _write_lines(order: Order) -> str:
+def _write_lines(order: SimulationOrder) -> str:
     out = order.out
     stem = out.removesuffix(".gz").removesuffix(".jsonl")
     path = f"{stem}.{MANIFEST}"
@@ -301,7 +305,7 @@ def _opened(path: str, *, is_packed: bool) -> Generator[IO[bytes] | gzip.GzipFil
             yield packed
 
 
-def _made(order: Order) -> Iterator[tuple[Written, ...]]:
+def _made(order: SimulationOrder) -> Iterator[tuple[Written, ...]]:
     """Return what is written for each node, while a terminal is told how far it is."""
     total = order.fleet.nodes
     is_shown = order.tells and sys.stderr.isatty()

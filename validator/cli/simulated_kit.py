@@ -27,15 +27,15 @@ from speccheck.validator.node.result import (
     result_line,
 )
 from speccheck.validator.node.result import SCHEMA as RESULT_SCHEMA
-from speccheck.validator.report.node_outcome import NodeVerdict, Situation
+from speccheck.validator.report.node_outcome import NodeOutcome, Situation
 from speccheck.validator.report.write import write_bytes
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import RunState
-from speccheck.validator.simulation.fleet import BY, Fleet
+from speccheck.validator.simulation.fleet import BY, SimulatedFleet
 from speccheck.validator.simulation.fleet_files import SCHEMA
 from speccheck.validator.simulation.kit.builder import (
-    KitError,
     Ordered,
+    SimulatedKitError,
     kit_files,
     manifest,
     texts,
@@ -50,7 +50,7 @@ _MOST_MANIFEST = 10_000_000
 class KitOrder(Record):
     """What is to be written where; spoils: names of what is wrong with it."""
 
-    fleet: Fleet
+    fleet: SimulatedFleet
     planting: Planting
     out: str
     spoils: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ def write_kit(order: KitOrder) -> int:
         files = kit_files(ordered)
         for name in order.spoils:
             SPOILS[name].change(files)
-    except KitError as error:
+    except SimulatedKitError as error:
         raise UsageError(str(error)) from error
     except (LookupError, TypeError) as error:
         result = ", ".join(order.spoils)
@@ -154,7 +154,7 @@ class ResultTeller:
     def __init__(self) -> None:
         """Load the edition and its rules."""
         request = Request(arguments=(), use=_USE)
-        self._verdict = NodeVerdict(_USE, _FAIL_ON)
+        self._verdict = NodeOutcome(_USE, _FAIL_ON)
         self._judge = NodeJudge(RunState(request).judges, self._word)
         edition = load_edition()
         self._edition = JudgedBy(edition.id, edition.sha256)

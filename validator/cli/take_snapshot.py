@@ -8,11 +8,11 @@ from typing import Any
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.reports import node_file
-from speccheck.validator.evidence.node.node import Launch
+from speccheck.validator.evidence.node.node import ProcessLaunch
 from speccheck.validator.node.launcher import launch_of, name_of
 from speccheck.validator.report.write import write
 
-_NOT_LAUNCHED = Launch()
+_NOT_LAUNCHED = ProcessLaunch()
 _BUDGET = "10s"
 _SALT_BYTES = 16
 _SALT_VARIABLE = "SPECCHECK_SALT"
@@ -25,7 +25,7 @@ def take_snapshot(line: CommandLine) -> int:
     launch = launch_of(os.environ, host)
     out = out_file(line, name_of(launch, host))
     if line.text("sysroot"):
-        launch = Launch()  # it is another machine that lies there
+        launch = ProcessLaunch()  # it is another machine that lies there
     seconds = seconds_of(line.text("budget") or _BUDGET)
     write(snapshot_text(snapshot_of(line, seconds, launch=launch)), out)
     return 0
@@ -47,7 +47,7 @@ def snapshot_of(
     seconds: float,
     topology_file: str = "",
     paths: Sequence[tuple[str, str]] = (),
-    launch: Launch = _NOT_LAUNCHED,
+    launch: ProcessLaunch = _NOT_LAUNCHED,
 ) -> dict[str, Any]:
     """Return a snapshot of this machine, or of its copied files; raises UsageError.
 

@@ -15,7 +15,7 @@ from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.telemetry_json import telemetry_json
 from speccheck.validator.report.telemetry_text import telemetry_of
 from speccheck.validator.report.text import report
-from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.sources.context import context_facts
 
 
@@ -59,7 +59,7 @@ def _demand_files(logs: tuple[str, ...]) -> None:
             raise UsageError(message)
 
 
-def _demand_logs(result: Run, logs: tuple[str, ...]) -> None:
+def _demand_logs(result: RunResult, logs: tuple[str, ...]) -> None:
     """Raise UsageError for a file that can be read and is no log of a run."""
     known = {
         log.file

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.measurement.cost import (
     MEASUREMENTS,
     Measurement,
 )
-from speccheck.validator.evidence.node.node import Launch
+from speccheck.validator.evidence.node.node import ProcessLaunch
 from speccheck.validator.evidence.record import Record
 
 Content = dict[str, Any]
@@ -59,7 +59,7 @@ class Ended(Record):
 
 
 def measure(
-    content: Content, tier: int, until: float, launch: Launch, allowed: float
+    content: Content, tier: int, until: float, launch: ProcessLaunch, allowed: float
 ) -> None:
     """Add to a snapshot what the tier allows to measure, as far as there is time.
 
@@ -102,7 +102,7 @@ def join(until: float, allowed: float) -> Ended:
 
 
 def _applies(
-    measurement: Measurement, content: Content, tier: int, launch: Launch
+    measurement: Measurement, content: Content, tier: int, launch: ProcessLaunch
 ) -> bool:
     """Return whether it can say anything of this node."""
     gpus = content.get("gpus")
@@ -113,7 +113,7 @@ def _applies(
     return not is_alone and not (tier > measurement.tier and launch.nodes == 1)
 
 
-def _missing_ranks(launch: Launch) -> str:
+def _missing_ranks(launch: ProcessLaunch) -> str:
     if "rank" in launch.unknown:
         return f"tier 3 needs the rank of this process: {launch.unknown['rank']}"
     if launch.ranks is None or launch.ranks < 2:  # noqa: PLR2004 - one has no other

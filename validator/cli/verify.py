@@ -12,7 +12,11 @@ from speccheck.validator.certification.statement import (
     CertificateError,
     read_certificate,
 )
-from speccheck.validator.certification.verifying import Step, live_step, steps
+from speccheck.validator.certification.verifying import (
+    VerificationStep,
+    live_step,
+    steps,
+)
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.reports import style_of
 from speccheck.validator.report.certificate_text import certificate_text
@@ -45,10 +49,12 @@ def verify(line: CommandLine) -> int:
     keys = [read_public_key(name) for name in names]
     statement = verified(_content(path), keys, name=path)
     certificate = read_certificate(statement.predicate, path)
-    signature = Step("signature", "pass", f"of key {certificate.verifier.key_id[:16]}")
+    signature = VerificationStep(
+        "signature", "pass", f"of key {certificate.verifier.key_id[:16]}"
+    )
     if certificate.verifier.key_id not in {key.key_id for key in keys}:
         result = "the certificate names another key than the one that signed it"
-        signature = Step("signature", "fail", result)
+        signature = VerificationStep("signature", "fail", result)
     folder = line.text("evidence")
     kit = None if folder is None else os.path.normpath(folder)
     now = _now(line)
@@ -111,7 +117,10 @@ def _now(line: CommandLine) -> datetime:
 
 
 def _told(
-    predicate: dict[str, Any], taken: Sequence[Step], style: Style, line: CommandLine
+    predicate: dict[str, Any],
+    taken: Sequence[VerificationStep],
+    style: Style,
+    line: CommandLine,
 ) -> Iterator[str]:
     if not line.has("quiet"):
         yield from certificate_text(predicate, style)
@@ -127,7 +136,7 @@ def _told(
     yield f"\n{_verdict(taken, style)}\n"
 
 
-def _verdict(taken: Sequence[Step], style: Style) -> str:
+def _verdict(taken: Sequence[VerificationStep], style: Style) -> str:
     outcomes = {step.outcome for step in taken}
     if "fail" in outcomes:
         return f"{style.paint('rejected', 'error')}  exit {_OTHERWISE}"
@@ -141,7 +150,7 @@ def _verdict(taken: Sequence[Step], style: Style) -> str:
     return f"{word}  exit 0"
 
 
-def _code(taken: Sequence[Step]) -> int:
+def _code(taken: Sequence[VerificationStep]) -> int:
     outcomes = {step.outcome for step in taken}
     if "fail" in outcomes:
         return _OTHERWISE
@@ -149,7 +158,10 @@ def _code(taken: Sequence[Step]) -> int:
 
 
 def _page(
-    line: CommandLine, predicate: dict[str, Any], taken: Sequence[Step], now: datetime
+    line: CommandLine,
+    predicate: dict[str, Any],
+    taken: Sequence[VerificationStep],
+    now: datetime,
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     path = line.text("html")
     if path is None:

@@ -7,7 +7,7 @@ kernel module, another CUDA and other firmware, and it is still one thing to men
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from speccheck.validator.evidence.fleet import Fleet, Group, Shared
+from speccheck.validator.evidence.fleet import Fleet, NodeGroup, Shared
 from speccheck.validator.evidence.record import Record
 
 MOST_KINDS = 8  # of odd nodes that are told apart; the rest is told as one
@@ -16,7 +16,7 @@ _MIXED = " and "  # as shared_values.py joins them
 _UNTOLD = "what they reported does not tell it"
 
 
-class Compared(Record):
+class ComparedNodes(Record):
     """A leaf that is compared.
 
     label: in messages. is_needed: whether a node that does not tell it is undecided; a
@@ -36,9 +36,9 @@ class Compared(Record):
 class Odd(Record):
     """A leaf as some nodes have it, beside the usual value."""
 
-    compared: Compared
+    compared: ComparedNodes
     value: str
-    usual: Group
+    usual: NodeGroup
 
 
 class OddNodes(Record):
@@ -48,11 +48,11 @@ class OddNodes(Record):
     leaves: tuple[Odd, ...]
 
 
-class Division(Record):
+class NodeDivision(Record):
     """Groups of nodes of which none is more than half, with what they differ in."""
 
     groups: tuple[tuple[str, ...], ...]
-    leaves: tuple[tuple[Compared, tuple[str, ...]], ...]
+    leaves: tuple[tuple[ComparedNodes, tuple[str, ...]], ...]
 
 
 class Untold(Record):
@@ -60,7 +60,7 @@ class Untold(Record):
 
     hosts: tuple[str, ...]
     reason: str
-    leaves: tuple[Compared, ...]
+    leaves: tuple[ComparedNodes, ...]
 
 
 class Differences(Record):
@@ -71,26 +71,26 @@ class Differences(Record):
     """
 
     odd: tuple[OddNodes, ...]
-    divided: tuple[Division, ...]
+    divided: tuple[NodeDivision, ...]
     untold: tuple[Untold, ...]
-    alike: tuple[tuple[Compared, str], ...]
+    alike: tuple[tuple[ComparedNodes, str], ...]
     is_partial: bool = False
 
 
-def differences(fleet: Fleet, leaves: Sequence[Compared]) -> Differences:
+def differences(fleet: Fleet, leaves: Sequence[ComparedNodes]) -> Differences:
     """Compare some leaves over all nodes of a fleet."""
     comparisons = [(leaf, fleet.shared.get(leaf.leaf)) for leaf in leaves]
     return differing(fleet, comparisons)
 
 
 def differing(
-    fleet: Fleet, leaves: Iterable[tuple[Compared, Shared | None]]
+    fleet: Fleet, leaves: Iterable[tuple[ComparedNodes, Shared | None]]
 ) -> Differences:
     """The same, of leaves that are not those of the fleet as they stand."""
     odd: dict[tuple[str, ...], list[Odd]] = {}
-    divided: dict[tuple[tuple[str, ...], ...], list[tuple[Compared, Shared]]] = {}
-    untold: dict[tuple[tuple[str, ...], str], list[Compared]] = {}
-    alike: list[tuple[Compared, str]] = []
+    divided: dict[tuple[tuple[str, ...], ...], list[tuple[ComparedNodes, Shared]]] = {}
+    untold: dict[tuple[tuple[str, ...], str], list[ComparedNodes]] = {}
+    alike: list[tuple[ComparedNodes, str]] = []
     is_partial = False
     for compared, shared in leaves:
         if compared.is_needed:
@@ -124,7 +124,7 @@ def differing(
     )
 
 
-def _kinds(groups: Sequence[Group]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _kinds(groups: Sequence[NodeGroup]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The odd values, the many that few nodes have as one."""
     whole = groups if len(groups) <= MOST_KINDS else groups[: MOST_KINDS - 1]
     yield from whole
@@ -134,9 +134,10 @@ def _kinds(groups: Sequence[Group]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _division(
-    parts: tuple[tuple[str, ...], ...], comparisons: Sequence[tuple[Compared, Shared]]
-) -> Division:
-    return Division(
+    parts: tuple[tuple[str, ...], ...],
+    comparisons: Sequence[tuple[ComparedNodes, Shared]],
+) -> NodeDivision:
+    return NodeDivision(
         parts,
         tuple(
             (compared, tuple(group.value for group in shared.groups))
@@ -183,8 +184,8 @@ def _near(shared: Shared, share: float) -> Shared:
     if not known:
         return shared
     middle = median(known)
-    near: list[Group] = []
-    far: list[Group] = []
+    near: list[NodeGroup] = []
+    far: list[NodeGroup] = []
     for group in shared.groups:
         number = numbers[group.value]
         is_near = number is not None and abs(number - middle) <= share * abs(middle)
@@ -192,7 +193,7 @@ def _near(shared: Shared, share: float) -> Shared:
     if not near:
         return shared
     hosts = tuple(sorted(host for group in near for host in group.hosts))
-    groups = [Group(near[0].value, hosts), *far]
+    groups = [NodeGroup(near[0].value, hosts), *far]
     groups.sort(key=lambda group: (-len(group.hosts), group.value))
     return shared._replace(groups=tuple(groups))
 
@@ -222,7 +223,7 @@ def by_key(shared: Shared | None) -> Iterator[tuple[str, Shared]]:
             hosts.extend(group.hosts)
     for name, values in result.items():
         if name and 2 * sum(map(len, values.values())) >= nodes:
-            groups = (Group(value, tuple(hosts)) for value, hosts in values.items())
+            groups = (NodeGroup(value, tuple(hosts)) for value, hosts in values.items())
             ordered = sorted(groups, key=lambda group: (-len(group.hosts), group.value))
             yield name, Shared(shared.leaf, tuple(ordered))
 

@@ -13,7 +13,7 @@ from speccheck.validator.models.peers import Distance, distance_of
 MIB = 2**20
 
 
-class Reading(Record):
+class OutlierReading(Record):
     """A number that is looked at, and from where on it counts as odd.
 
     floor: in its unit, of noise. share: of the median, of noise. unit: in messages.
@@ -47,7 +47,7 @@ class Noise(Record):
 class Far(Record):
     """A value that lies far off, with what is usual."""
 
-    reading: Reading
+    reading: OutlierReading
     part: int
     value: float
     distance: Distance
@@ -68,7 +68,7 @@ class Outliers(Record):
     """
 
     by_host: Mapping[str, tuple[Far, ...]]
-    looked_at: tuple[Reading, ...]
+    looked_at: tuple[OutlierReading, ...]
     nodes: int
     unseen: tuple[str, ...]
 
@@ -85,13 +85,15 @@ def _but(fars: Iterable[Far], leaf: str) -> tuple[Far, ...]:
     return tuple(far for far in fars if far.reading.leaf != leaf)
 
 
-def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outliers:
+def outliers(
+    fleet: Fleet, readings: Iterable[OutlierReading], noise: Noise
+) -> Outliers:
     """The nodes of a fleet whose numbers are worse than those of all others.
 
     Of a reading that few nodes tell nothing is compared, and the others are unseen.
     """
     by_host: dict[str, list[Far]] = {}
-    looked_at: list[Reading] = []
+    looked_at: list[OutlierReading] = []
     most = 0
     unseen: dict[str, set[str]] = {}
     for reading in readings if len(fleet.nodes) >= noise.fewest_nodes else ():
@@ -120,7 +122,9 @@ def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outlier
     return Outliers(dict(worst), tuple(looked_at), most, untold)
 
 
-def _far(samples: Samples, reading: Reading, noise: Noise) -> Iterator[tuple[int, Far]]:
+def _far(
+    samples: Samples, reading: OutlierReading, noise: Noise
+) -> Iterator[tuple[int, Far]]:
     values = samples.values
     distance = distance_of(
         values, noise.deviations, noise.scale, reading.floor, reading.share
@@ -166,14 +170,14 @@ def _told(word: str) -> str:
     return f"{size / MIB:,.0f} MiB" if size >= MIB else word
 
 
-def rates_of(fleet: Fleet, share: float) -> Iterator[Reading]:
+def rates_of(fleet: Fleet, share: float) -> Iterator[OutlierReading]:
     """Each rate that the fleet tells: `copy_tests.host_to_device.memcpy...`."""
     for leaf in fleet.samples:
         kind, _, words = leaf.partition(".")
         if kind in RATES:
             label, unit, per, part = _KINDS[kind]
             text = " ".join([label, *map(_told, filter(_is_told, words.split(".")))])
-            yield Reading(
+            yield OutlierReading(
                 leaf,
                 text,
                 unit,

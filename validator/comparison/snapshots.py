@@ -20,7 +20,7 @@ Content = Mapping[str, Any]
 _DEFINITE = {"absent": "absent", "not_supported": "not supported"}
 
 
-class Side(Record):
+class SnapshotSide(Record):
     """A snapshot.
 
     name: of the node, as far as the snapshot or its file tells it. taken: in seconds
@@ -42,13 +42,13 @@ class NoValue(Record):
     is_known: bool = False
 
 
-def side_of(content: Content, file: str) -> Side:
+def side_of(content: Content, file: str) -> SnapshotSide:
     """A side of the content of a snapshot."""
     launch, tool = content.get("launch"), content.get("tool")
     node = launch.get("node") if isinstance(launch, dict) else None
     stem = file.replace("\\", "/").rpartition("/")[2].partition(".")[0]
     release = tool.get("version") if isinstance(tool, dict) else None
-    return Side(
+    return SnapshotSide(
         file,
         node if isinstance(node, str) and node else stem,
         content,
@@ -99,7 +99,7 @@ _UNSET = re.compile(r"[0:.\-]*")
 _GIVE_ONE_SALT = "take both with one --salt, or say --one-machine"
 
 
-class Machine(Record):
+class MachineIdentity(Record):
     """The answer and on what it rests. has_one_salt: digests can be compared."""
 
     answer: Answer
@@ -107,21 +107,25 @@ class Machine(Record):
     has_one_salt: bool
 
 
-def machine_of(a: Side, b: Side, *, is_told: bool = False) -> Machine:
+def machine_of(
+    a: SnapshotSide, b: SnapshotSide, *, is_told: bool = False
+) -> MachineIdentity:
     """Whether both are of one machine. is_told: the user says so."""
     has_one_salt = bool(_digests(a.content) & _digests(b.content))
     if is_told:
-        return Machine("one", "as --one-machine says", has_one_salt)
+        return MachineIdentity("one", "as --one-machine says", has_one_salt)
     texts = (
         _by_gpus(a, b, has_one_salt=has_one_salt)
         or _by_name(a, b, has_one_salt=has_one_salt)
         or _by_launch(a, b)
         or ("not_known", _unknown(a, b))
     )
-    return Machine(*texts, has_one_salt)
+    return MachineIdentity(*texts, has_one_salt)
 
 
-def _by_gpus(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | None:
+def _by_gpus(
+    a: SnapshotSide, b: SnapshotSide, *, has_one_salt: bool
+) -> tuple[Answer, str] | None:
     pair = _pair(a, b, "gpus", "uuid", has_one_salt=has_one_salt)
     if pair is None:
         return None
@@ -131,7 +135,9 @@ def _by_gpus(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | No
     return "one", f"{both} of its GPUs {'is' if both == 1 else 'are'} in both"
 
 
-def _by_name(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | None:
+def _by_name(
+    a: SnapshotSide, b: SnapshotSide, *, has_one_salt: bool
+) -> tuple[Answer, str] | None:
     pair = _pair(a, b, "host", "name", has_one_salt=has_one_salt)
     if pair is None:
         return None
@@ -140,7 +146,7 @@ def _by_name(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | No
     return "two", "they have different names"
 
 
-def _by_launch(a: Side, b: Side) -> tuple[Answer, str] | None:
+def _by_launch(a: SnapshotSide, b: SnapshotSide) -> tuple[Answer, str] | None:
     names = _launched(a.content), _launched(b.content)
     if not all(names):
         return None
@@ -164,7 +170,7 @@ def is_digest(text: str) -> bool:
     return text.startswith(_DIGEST)
 
 
-def _unknown(a: Side, b: Side) -> str:
+def _unknown(a: SnapshotSide, b: SnapshotSide) -> str:
     if _digests(a.content) and _digests(b.content):
         return f"no digest of one stands in the other: another salt; {_GIVE_ONE_SALT}"
     return f"nothing that names a specimen is in both; {_GIVE_ONE_SALT}"
@@ -177,7 +183,7 @@ def _launched(content: Content) -> str:
 
 
 def _pair(
-    a: Side, b: Side, kind: str, leaf: str, *, has_one_salt: bool
+    a: SnapshotSide, b: SnapshotSide, kind: str, leaf: str, *, has_one_salt: bool
 ) -> tuple[set[str], set[str]] | None:
     """What both have of a specimen's leaf, where the two can be compared."""
     mine, other = (
@@ -218,7 +224,7 @@ def _texts(content: Content, kind: str, leaf: str) -> Iterator[str]:
 Change = Literal["changed", "came", "went", "grew", "fell", "not_known"]
 
 
-class Difference(Record):
+class LeafDifference(Record):
     """One leaf, or one part that only one of the two has.
 
     part: of several of a kind. a, b: the values as in the snapshots; of one that has
@@ -253,17 +259,17 @@ class Comparison(Record):
     compared: how many leaves have a value in both.
     """
 
-    a: Side
-    b: Side
-    machine: Machine
+    a: SnapshotSide
+    b: SnapshotSide
+    machine: MachineIdentity
     hours: float | None
     was_restarted: bool | None
-    differences: tuple[Difference, ...]
+    differences: tuple[LeafDifference, ...]
     not_compared: tuple[NotCompared, ...]
     compared: int
 
     @property
-    def notable(self) -> tuple[Difference, ...]:
+    def notable(self) -> tuple[LeafDifference, ...]:
         """All but what is never the same twice, by what matters most."""
         result = (
             difference
@@ -275,7 +281,7 @@ class Comparison(Record):
         )
 
     @property
-    def varying(self) -> tuple[Difference, ...]:
+    def varying(self) -> tuple[LeafDifference, ...]:
         """What is never the same twice."""
         return tuple(
             difference
@@ -352,17 +358,17 @@ def counted(
     return Counted("grew", grown, per_hour, "")
 
 
-def measured(leaf: str, title: str, pair: Pair) -> Difference:
+def measured(leaf: str, title: str, pair: Pair) -> LeafDifference:
     """Two results of one measurement."""
     name = leaf.rpartition(".")[2]
     steps = [*_steps(pair)]
     if not steps or not (name in _NOISE or name.endswith((_RATE, "seconds"))):
-        return Difference("measurements", leaf, title, "changed", *pair)
+        return LeafDifference("measurements", leaf, title, "changed", *pair)
     shares = [other / value - 1 for value, other in steps if value]
     most = max(shares, key=abs, default=0.0)
     if name in _NOISE or abs(most) <= USUAL_SHARE + _ROUNDING:
-        return Difference("varying", leaf, title, "changed", *pair, by=most)
-    return Difference("measurements", leaf, title, "changed", *pair, by=most)
+        return LeafDifference("varying", leaf, title, "changed", *pair, by=most)
+    return LeafDifference("measurements", leaf, title, "changed", *pair, by=most)
 
 
 def _steps(pair: Pair) -> Iterator[tuple[float, float]]:
@@ -480,7 +486,9 @@ _OTHER_SALT = "digests of another salt, or of one only: neither equal nor differ
 _VALUES_OF_PARTS = {"variables": "value", "kernel_events": "count"}
 
 
-def compare(a: Side, b: Side, *, is_one_machine: bool = False) -> Comparison:
+def compare(
+    a: SnapshotSide, b: SnapshotSide, *, is_one_machine: bool = False
+) -> Comparison:
     """Lay two snapshots side by side.
 
     is_one_machine: the user says that both are of one, whatever they tell.
@@ -510,13 +518,19 @@ def compare(a: Side, b: Side, *, is_one_machine: bool = False) -> Comparison:
 class _Run:
     """What is known of the two, and what is counted while they are compared."""
 
-    def __init__(self, a: Side, b: Side, machine: Machine, hours: float | None) -> None:
+    def __init__(
+        self,
+        a: SnapshotSide,
+        b: SnapshotSide,
+        machine: MachineIdentity,
+        hours: float | None,
+    ) -> None:
         self.a, self.b, self.machine, self.hours = a, b, machine, hours
         self.was_restarted = _was_restarted(a, b, machine, hours)
         self.compared = 0
         self.not_compared: dict[tuple[str, str], int] = {}
 
-    def of_kind(self, kind: str) -> Iterator[Difference]:
+    def of_kind(self, kind: str) -> Iterator[LeafDifference]:
         mine, other = (side.content.get(kind) for side in (self.a, self.b))
         if kind in _SINGLES:
             result = [
@@ -541,12 +555,12 @@ class _Run:
             else:
                 yield from self._of_parts(kind, pair.title, pair.a, pair.b)
 
-    def _one_sided(self, kind: str, mine: object, other: object) -> Difference:
+    def _one_sided(self, kind: str, mine: object, other: object) -> LeafDifference:
         """A kind that one of the two does not know."""
         group: Group = "measurements" if kind in MEASURED else "identity"
         a = self._told(self.a.content, kind, mine)
         b = self._told(self.b.content, kind, other)
-        return Difference(group, kind, "", "not_known", a, b)
+        return LeafDifference(group, kind, "", "not_known", a, b)
 
     def _told(self, content: Leaves, kind: str, result: object) -> object:
         if isinstance(result, list):
@@ -559,7 +573,7 @@ class _Run:
 
     def _alone(
         self, kind: str, title: str, a: Leaves | None, b: Leaves | None
-    ) -> Iterator[Difference]:
+    ) -> Iterator[LeafDifference]:
         """A part that one of the two has."""
         side = self.a if a is None else self.b
         leaves: Leaves = (b if a is None else a) or {}
@@ -576,11 +590,11 @@ class _Run:
             note = "the log does not hold it any more"
         pair = Pair(nothing, value) if a is None else Pair(value, nothing)
         leaf, group = _called(kind, leaves), _group_of_part(kind)
-        yield Difference(group, leaf, title, change, pair.a, pair.b, note=note)
+        yield LeafDifference(group, leaf, title, change, pair.a, pair.b, note=note)
 
     def _of_parts(
         self, kind: str, title: str, a: Leaves, b: Leaves
-    ) -> Iterator[Difference]:
+    ) -> Iterator[LeafDifference]:
         known = KINDS[kind].__annotations__
         names = [text for text in known if text in a or text in b]
         for name in names:
@@ -597,19 +611,19 @@ class _Run:
                 called = _called(kind, a)
                 yield difference._replace(leaf=called) if is_called else difference
 
-    def _of_leaf(self, leaf: str, title: str, pair: Pair) -> Difference | None:
+    def _of_leaf(self, leaf: str, title: str, pair: Pair) -> LeafDifference | None:
         a, b = pair
         unknown = [isinstance(item, NoValue) and not item.is_known for item in pair]
         if all(unknown):
             return None
         if any(unknown):
-            return Difference(group_of(leaf), leaf, title, "not_known", a, b)
+            return LeafDifference(group_of(leaf), leaf, title, "not_known", a, b)
         if leaf in SPECIMENS and isinstance(a, str) and isinstance(b, str) and a != b:
             return self._of_specimen(leaf, title, a, b)
         self.compared += 1
         return None if are_same(a, b) else self._of_values(leaf, title, pair)
 
-    def _of_values(self, leaf: str, title: str, pair: Pair) -> Difference:
+    def _of_values(self, leaf: str, title: str, pair: Pair) -> LeafDifference:
         group = group_of(leaf)
         if group == "measurements":
             return measured(leaf, title, pair)
@@ -618,7 +632,7 @@ class _Run:
             is_new = self.was_restarted
             result = counted(pair, counter, self.hours, was_restarted=is_new)
             if result is not None:
-                return Difference(
+                return LeafDifference(
                     group,
                     leaf,
                     title,
@@ -631,11 +645,13 @@ class _Run:
         if counter is not None and self.machine.answer == "two":
             # What one machine has been through says nothing of another one.
             group = group if counter.is_grave else "varying"
-        return Difference(group, leaf, title, "changed", *pair)
+        return LeafDifference(group, leaf, title, "changed", *pair)
 
-    def _of_specimen(self, leaf: str, title: str, a: str, b: str) -> Difference | None:
+    def _of_specimen(
+        self, leaf: str, title: str, a: str, b: str
+    ) -> LeafDifference | None:
         if self.machine.answer == "two":
-            return Difference("varying", leaf, title, "changed", a, b)
+            return LeafDifference("varying", leaf, title, "changed", a, b)
         if not is_comparable(a, b, has_one_salt=self.machine.has_one_salt):
             key = leaf, _OTHER_SALT
             self.not_compared[key] = self.not_compared.get(key, 0) + 1
@@ -643,8 +659,10 @@ class _Run:
         self.compared += 1
         if self.machine.answer == "one":
             note = "another specimen"
-            return Difference(group_of(leaf), leaf, title, "changed", a, b, note=note)
-        return Difference("varying", leaf, title, "changed", a, b)
+            return LeafDifference(
+                group_of(leaf), leaf, title, "changed", a, b, note=note
+            )
+        return LeafDifference("varying", leaf, title, "changed", a, b)
 
 
 def _called(kind: str, leaves: Leaves) -> str:
@@ -675,7 +693,7 @@ def _listed(result: object) -> list[Leaves] | None:
 
 
 def _was_restarted(
-    a: Side, b: Side, machine: Machine, hours: float | None
+    a: SnapshotSide, b: SnapshotSide, machine: MachineIdentity, hours: float | None
 ) -> bool | None:
     """Whether the machine is up for less than it was and has been since."""
     if machine.answer != "one" or hours is None or hours < 0:
@@ -686,7 +704,7 @@ def _was_restarted(
     return other + _UPTIME_SLACK_SECONDS < mine + hours * _HOUR
 
 
-def _uptime(side: Side) -> float | None:
+def _uptime(side: SnapshotSide) -> float | None:
     host = side.content.get("host")
     result = host.get("uptime_seconds") if isinstance(host, dict) else None
     if isinstance(result, bool) or not isinstance(result, int | float):

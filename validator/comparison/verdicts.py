@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.comparison.differences import (
-    Compared,
+    ComparedNodes,
     Differences,
-    Division,
+    NodeDivision,
     Odd,
     OddNodes,
     Untold,
@@ -102,7 +102,7 @@ class Advice(Record):
     action: Action | None = None
 
 
-def uniform(fleet: Fleet, leaves: Sequence[Compared], advice: Advice) -> Verdicts:
+def uniform(fleet: Fleet, leaves: Sequence[ComparedNodes], advice: Advice) -> Verdicts:
     """Judge that all nodes tell the same; nothing is said of a single node."""
     if len(fleet.nodes) > 1:
         yield from verdicts(differences(fleet, leaves), advice)
@@ -159,7 +159,7 @@ def _differences(leaves: Sequence[Odd]) -> list[str]:
     return texts[:_MOST_LEAVES] + ([f"{left} more"] if left > 0 else [])
 
 
-def _divided(division: Division, advice: Advice) -> Verdict:
+def _divided(division: NodeDivision, advice: Advice) -> Verdict:
     """No group is more than half: nobody can say which of them is right."""
     groups = []
     for number, hosts in enumerate(division.groups[:_MOST_GROUPS]):
@@ -180,19 +180,19 @@ def _divided(division: Division, advice: Advice) -> Verdict:
     )
 
 
-def _said(comparisons: Iterator[tuple[Compared, str]]) -> str:
+def _said(comparisons: Iterator[tuple[ComparedNodes, str]]) -> str:
     texts = [f"{leaf.label} {_shown(leaf, value)}" for leaf, value in comparisons]
     left = len(texts) - _MOST_LEAVES
     more = [f"{left} more"] if left > 0 else []
     return ", ".join(texts[:_MOST_LEAVES] + more)
 
 
-def _text(leaf: Compared, value: str) -> str:
+def _text(leaf: ComparedNodes, value: str) -> str:
     """As people read it; a value of a variable may be a credential."""
     return gibibytes(value) if leaf.is_size else hidden(value)
 
 
-def _shown(leaf: Compared, value: str) -> str:
+def _shown(leaf: ComparedNodes, value: str) -> str:
     return short(_text(leaf, value))
 
 

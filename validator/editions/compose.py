@@ -12,8 +12,8 @@ from speccheck.validator.editions.edition import (
     Clause,
     Condition,
     Edition,
+    EditionProfile,
     NumberValue,
-    Profile,
     UnknownEdition,
     load_edition,
 )
@@ -64,7 +64,7 @@ class ComposedEdition(Record):
     edition: Edition
     use: str
     size: str | None
-    profiles: tuple[Profile, ...]
+    profiles: tuple[EditionProfile, ...]
     unmatched: tuple[str, ...]
     clauses: tuple[JudgedClause, ...]
 
@@ -164,7 +164,9 @@ def compose(
     )
 
 
-def find_profile(edition: Edition, name: str, kind: str | None = None) -> Profile:
+def find_profile(
+    edition: Edition, name: str, kind: str | None = None
+) -> EditionProfile:
     """The profile of that name, with or without its prefix, in any case of letters.
 
     Raises UnknownProfile, naming what there is.
@@ -175,7 +177,9 @@ def find_profile(edition: Edition, name: str, kind: str | None = None) -> Profil
     return profile
 
 
-def _matching_profile(edition: Edition, name: str, kind: str | None) -> Profile | None:
+def _matching_profile(
+    edition: Edition, name: str, kind: str | None
+) -> EditionProfile | None:
     profiles = edition.profiles
     exact = profiles.get(name) or profiles.get(f"{kind}/{name}")
     if exact is not None and kind in (None, exact.kind):
@@ -197,7 +201,7 @@ def _unknown_profile(edition: Edition, name: str, kind: str | None) -> UnknownPr
     return UnknownProfile(f"no profile {name}: {_hint(name, known, kind)}")
 
 
-def _hint(name: str, known: Sequence[Profile], kind: str | None) -> str:
+def _hint(name: str, known: Sequence[EditionProfile], kind: str | None) -> str:
     bare = [_bare(profile.id) for profile in known]
     if kind in {"use", "size"}:
         return f"must be one of {', '.join(bare)}"
@@ -220,14 +224,14 @@ def _bare(profile_id: str) -> str:
     return profile_id.rpartition("/")[2]
 
 
-def _of_instance(instance: Profile | None, kind: str) -> str | None:
+def _of_instance(instance: EditionProfile | None, kind: str) -> str | None:
     if instance is None or kind not in {"accel", "fabric"}:
         return None
     return instance.accelerator if kind == "accel" else instance.fabric
 
 
 def _judged_clauses(
-    edition: Edition, profiles: Sequence[Profile], evidence: frozenset[str]
+    edition: Edition, profiles: Sequence[EditionProfile], evidence: frozenset[str]
 ) -> Iterator[JudgedClause]:
     added: set[str] = set()
     for profile in profiles:
@@ -267,7 +271,7 @@ def _deciding(clause: Clause) -> tuple[str, ...]:
 
 
 def _raises(
-    edition: Edition, profiles: Sequence[Profile]
+    edition: Edition, profiles: Sequence[EditionProfile]
 ) -> dict[str, tuple[RaisedBy, ...]]:
     """By clause, the raises that had an effect, the highest level last."""
     in_force = {profile.id for profile in profiles}
@@ -287,7 +291,7 @@ def _raises(
     return result
 
 
-def _left_out(clause: Clause, profiles: Sequence[Profile]) -> str:
+def _left_out(clause: Clause, profiles: Sequence[EditionProfile]) -> str:
     for profile in profiles:
         reasons = profile.not_applicable
         reason = reasons.get(clause.id) or reasons.get(clause.area)

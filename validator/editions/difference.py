@@ -8,9 +8,9 @@ from speccheck.validator.editions.edition import (
     DRAFT,
     Clause,
     Edition,
+    EditionProfile,
     Number,
     NumberValue,
-    Profile,
     UseTerms,
     age,
     number_text,
@@ -62,7 +62,7 @@ class NumberChange(Record):
     confidence: str
 
 
-class Difference(Record):
+class EditionChange(Record):
     """One thing that differs. subject: a clause, a profile, or the edition itself.
 
     text: what differs, without the subject. reason: why it weighs what it weighs.
@@ -139,7 +139,7 @@ def direction(clause: Clause, name: str) -> str:
 
 def number_differences(
     before: Clause, after: Clause, known_profiles: Collection[str]
-) -> Iterator[Difference]:
+) -> Iterator[EditionChange]:
     """What differs in the numbers of a clause.
 
     Args:
@@ -153,13 +153,13 @@ def number_differences(
         if name not in after.numbers:
             text = f"number {name} is gone"
             reason = "what compared with it decides otherwise"
-            yield Difference("number", after.id, text, "MAJOR", reason)
+            yield EditionChange("number", after.id, text, "MAJOR", reason)
     for name, number in after.numbers.items():
         old = before.numbers.get(name)
         if old is None:
             text = f"new number {name}"
             reason = "what compares with it may fail what passed"
-            yield Difference("number", after.id, text, "MAJOR", reason)
+            yield EditionChange("number", after.id, text, "MAJOR", reason)
         else:
             yield from _number(
                 after, old, number, direction(after, name), known_profiles
@@ -168,11 +168,11 @@ def number_differences(
 
 def _number(
     clause: Clause, old: Number, new: Number, way: str, known_profiles: Collection[str]
-) -> Iterator[Difference]:
+) -> Iterator[EditionChange]:
     if old.unit.name != new.unit.name:
         text = f"{new.name}: unit {old.unit.name} -> {new.unit.name}"
         reason = "another quantity is compared"
-        yield Difference("number", clause.id, text, "MAJOR", reason)
+        yield EditionChange("number", clause.id, text, "MAJOR", reason)
         return
     keys = dict.fromkeys(("", *old.by_profile, *new.by_profile))
     for key in keys:
@@ -192,12 +192,12 @@ def _number(
         change = NumberChange(
             new.name, key, result, two, new.unit.name, way, new.source, new.confidence
         )
-        yield Difference("number", clause.id, text, weight, reason, change)
+        yield EditionChange("number", clause.id, text, weight, reason, change)
     for field in ("source", "confidence", "note"):
         if getattr(old, field) != getattr(new, field):
             text = f"{new.name}: another {field}"
             reason = "the number is the same"
-            yield Difference("wording", clause.id, text, "PATCH", reason)
+            yield EditionChange("wording", clause.id, text, "PATCH", reason)
 
 
 def _under(number: Number, key: str) -> NumberValue | None:
@@ -234,7 +234,7 @@ _RANK = {"may": 0, "should": 1, "must": 2}
 _WORDING = ("title", "requirement", "rationale", "remedy", "note", "origin")
 
 
-def clause_differences(before: Edition, after: Edition) -> Iterator[Difference]:
+def clause_differences(before: Edition, after: Edition) -> Iterator[EditionChange]:
     """What differs in the clauses of two editions, the conditions among it."""
     for name, clause in after.clauses.items():
         if name not in before.clauses:
@@ -250,7 +250,7 @@ def clause_differences(before: Edition, after: Edition) -> Iterator[Difference]:
             yield from _wording(old, new)
 
 
-def _added(before: Edition, after: Edition, clause: Clause) -> Difference:
+def _added(before: Edition, after: Edition, clause: Clause) -> EditionChange:
     known = added_by(after, clause.id) & set(before.profiles)
     text = f"new {clause.level}, {clause.status}: {clause.title}"
     weight: Weight = "MINOR"
@@ -260,10 +260,10 @@ def _added(before: Edition, after: Edition, clause: Clause) -> Difference:
         weight, reason = "MAJOR", "a new must fails runs that passed without it"
     else:
         reason = f"a new {clause.level} turns no pass into a failure"
-    return Difference("added", clause.id, text, weight, reason)
+    return EditionChange("added", clause.id, text, weight, reason)
 
 
-def _gone(before: Edition, after: Edition) -> Iterator[Difference]:
+def _gone(before: Edition, after: Edition) -> Iterator[EditionChange]:
     for name, old in before.clauses.items():
         if name in after.clauses:
             continue
@@ -271,35 +271,35 @@ def _gone(before: Edition, after: Edition) -> Iterator[Difference]:
         if tombstone is None:
             reason = "ids are permanent: a clause goes with a tombstone or stays"
             text = f"gone without a tombstone: {old.title}"
-            yield Difference("withdrawn", name, text, "MAJOR", reason)
+            yield EditionChange("withdrawn", name, text, "MAJOR", reason)
         elif old.deprecated is None:
             reason = "no edition announced it, and settings that name it break"
             text = f"{old.title}: {tombstone.text}"
-            yield Difference("withdrawn", name, text, "MAJOR", reason)
+            yield EditionChange("withdrawn", name, text, "MAJOR", reason)
         else:
             reason = "announced before; what is asked no longer fails nothing"
             text = f"{old.title}: {tombstone.text}"
-            yield Difference("withdrawn", name, text, "MINOR", reason)
+            yield EditionChange("withdrawn", name, text, "MINOR", reason)
     for name in before.withdrawn:
         if name in after.clauses:
             reason = "the id of a withdrawn clause is never used again"
             text = "stands again after it was withdrawn"
-            yield Difference("withdrawn", name, text, "MAJOR", reason)
+            yield EditionChange("withdrawn", name, text, "MAJOR", reason)
         elif name not in after.withdrawn:
             text = "its tombstone is gone"
-            yield Difference("withdrawn", name, text, "MAJOR", "ids are permanent")
+            yield EditionChange("withdrawn", name, text, "MAJOR", "ids are permanent")
 
 
-def _deprecated(old: Clause, new: Clause) -> Iterator[Difference]:
+def _deprecated(old: Clause, new: Clause) -> Iterator[EditionChange]:
     if old.deprecated == new.deprecated:
         return
     text = "deprecated no longer" if new.deprecated is None else new.deprecated.text
-    yield Difference("deprecated", new.id, text, "MINOR", "it is judged as before")
+    yield EditionChange("deprecated", new.id, text, "MINOR", "it is judged as before")
 
 
 def _level(
     before: Edition, after: Edition, old: Clause, new: Clause
-) -> Iterator[Difference]:
+) -> Iterator[EditionChange]:
     if old.level != new.level:
         weight: Weight = "MINOR"
         if _RANK[new.level] < _RANK[old.level]:
@@ -313,15 +313,15 @@ def _level(
             reason = "no must comes of it"
         text = f"{old.level} -> {new.level}"
         levels = (old.level, new.level)
-        yield Difference("level", new.id, text, weight, reason, levels=levels)
+        yield EditionChange("level", new.id, text, weight, reason, levels=levels)
     if old.status != new.status:
         text = f"{old.status} -> {new.status}"
         if new.status == "core" and may_be_must(after, new):
             reason = "a must that was not judged everywhere is now"
-            yield Difference("level", new.id, text, "MAJOR", reason)
+            yield EditionChange("level", new.id, text, "MAJOR", reason)
         else:
             reason = "no must comes of it"
-            yield Difference("level", new.id, text, "MINOR", reason)
+            yield EditionChange("level", new.id, text, "MINOR", reason)
     if old.certification_level != new.certification_level:
         text = f"certification {old.certification_level} -> {new.certification_level}"
         is_earlier = new.certification_level < old.certification_level
@@ -332,12 +332,12 @@ def _level(
             else "no level of a certificate asks for more musts"
         )
         weight = "MAJOR" if is_heavy else "MINOR"
-        yield Difference("level", new.id, text, weight, reason)
+        yield EditionChange("level", new.id, text, weight, reason)
 
 
 def _application(
     before: Edition, after: Edition, old: Clause, new: Clause
-) -> Iterator[Difference]:
+) -> Iterator[EditionChange]:
     """Where a clause applies, by which evidence, and for which tracks it counts."""
     is_must = may_be_must(after, new)
     weight: Weight = "MAJOR" if is_must else "MINOR"
@@ -346,24 +346,24 @@ def _application(
     if fewer:
         text = f"applies no longer only where {', '.join(fewer)}"
         reason = f"a {new.level} applies where it did not"
-        yield Difference("application", new.id, text, weight, reason)
+        yield EditionChange("application", new.id, text, weight, reason)
     if more:
         text = f"applies only where {', '.join(more)}"
         reason = "it applies in fewer places"
-        yield Difference("application", new.id, text, "MINOR", reason)
+        yield EditionChange("application", new.id, text, "MINOR", reason)
     for name in sorted(set(old.applies_when) & set(new.applies_when)):
         condition, two = before.conditions[name], after.conditions[name]
         if condition._replace(text=two.text) != two:
             text = f"condition {name} is another"
             reason = f"a {new.level} may apply where it did not"
-            yield Difference("application", new.id, text, weight, reason)
+            yield EditionChange("application", new.id, text, weight, reason)
     if set(old.evidence) != set(new.evidence):
         gone = sorted(set(old.evidence) - set(new.evidence))
         text = f"evidence: {', '.join(old.evidence)} -> {', '.join(new.evidence)}"
         reason = (
             f"by {', '.join(gone)} it passes no more" if gone else "more can show it"
         )
-        yield Difference(
+        yield EditionChange(
             "application", new.id, text, weight if gone else "MINOR", reason
         )
     joined = sorted(set(new.tracks) - set(old.tracks))
@@ -375,14 +375,14 @@ def _application(
             else "no track asks for more"
         )
         result: Weight = weight if joined else "MINOR"
-        yield Difference("application", new.id, text, result, reason)
+        yield EditionChange("application", new.id, text, result, reason)
 
 
-def _wording(old: Clause, new: Clause) -> Iterator[Difference]:
+def _wording(old: Clause, new: Clause) -> Iterator[EditionChange]:
     changed = [text for text in _WORDING if getattr(old, text) != getattr(new, text)]
     if changed:
         text = f"reworded: {', '.join(changed)}"
-        yield Difference("wording", new.id, text, "PATCH", "it is judged as before")
+        yield EditionChange("wording", new.id, text, "PATCH", "it is judged as before")
 
 
 # Terms of a use of which more asks for less, and of which less does.
@@ -390,7 +390,7 @@ _MORE_IS_LESS = ("validity_days", "evidence_age_days")
 _LESS_IS_LESS = ("coverage_floor", "least_specimens")
 
 
-def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]:
+def profile_differences(before: Edition, after: Edition) -> Iterator[EditionChange]:
     """What differs in the profiles of two editions."""
     for name, new in after.profiles.items():
         if name not in before.profiles:
@@ -399,7 +399,7 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]
         profile = after.profiles.get(name)
         if profile is None:
             reason = "runs that name it cannot be judged"
-            yield Difference("profile", name, "is gone", "MAJOR", reason)
+            yield EditionChange("profile", name, "is gone", "MAJOR", reason)
         else:
             yield from _adds(after, old, profile)
             yield from _raises(old, profile)
@@ -408,12 +408,12 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]
             yield from _terms(old, profile)
 
 
-def _new(before: Edition, after: Edition, profile: Profile) -> Difference:
+def _new(before: Edition, after: Edition, profile: EditionProfile) -> EditionChange:
     """A profile that nobody was judged by; but jobs of its kind may have been."""
     text = f"new: {profile.title or profile.id}"
     if profile.kind == "use":
         reason = "who names it is judged by it, nobody else"
-        return Difference("profile", profile.id, text, "MINOR", reason)
+        return EditionChange("profile", profile.id, text, "MINOR", reason)
     added = {name for _, name in added_clauses(profile)}
     raised = {
         clause
@@ -426,12 +426,14 @@ def _new(before: Edition, after: Edition, profile: Profile) -> Difference:
     if harder:
         names = ", ".join(sorted(harder))
         reason = f"jobs of its kind passed without {names} as a must"
-        return Difference("profile", profile.id, text, "MAJOR", reason)
+        return EditionChange("profile", profile.id, text, "MAJOR", reason)
     reason = "jobs of its kind meet no must that they did not meet before"
-    return Difference("profile", profile.id, text, "MINOR", reason)
+    return EditionChange("profile", profile.id, text, "MINOR", reason)
 
 
-def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
+def _adds(
+    after: Edition, old: EditionProfile, new: EditionProfile
+) -> Iterator[EditionChange]:
     text_lists, two = added_clauses(old), added_clauses(new)
     for key in sorted(two - text_lists):
         kind, name = key
@@ -441,15 +443,15 @@ def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
         weight: Weight = "MAJOR" if is_must else "MINOR"
         reason = "a must is judged that was not" if is_must else "no must comes of it"
         text = f"has {name} judged{condition}"
-        yield Difference("profile", new.id, text, weight, reason)
+        yield EditionChange("profile", new.id, text, weight, reason)
     for _, name in sorted(text_lists - two):
         if name in after.clauses:
             text = f"has {name} judged no longer"
             reason = "less is asked than before"
-            yield Difference("profile", new.id, text, "MINOR", reason)
+            yield EditionChange("profile", new.id, text, "MINOR", reason)
 
 
-def added_clauses(profile: Profile) -> set[tuple[str, str]]:
+def added_clauses(profile: EditionProfile) -> set[tuple[str, str]]:
     """The clauses that a profile adds, each with the evidence that it takes."""
     text_lists = {("", name) for name in profile.adds}
     for kind, names in profile.adds_with_evidence.items():
@@ -457,7 +459,7 @@ def added_clauses(profile: Profile) -> set[tuple[str, str]]:
     return text_lists
 
 
-def _raises(old: Profile, new: Profile) -> Iterator[Difference]:
+def _raises(old: EditionProfile, new: EditionProfile) -> Iterator[EditionChange]:
     result, two = raised_levels(old), raised_levels(new)
     for key in sorted({*result, *two}):
         before, after = result.get(key), two.get(key)
@@ -469,13 +471,15 @@ def _raises(old: Profile, new: Profile) -> Iterator[Difference]:
         is_more = after is not None and (before is None or _RANK[after] > _RANK[before])
         if is_more and after == "must":
             reason = "what failed it passed as a whole, and does no more"
-            yield Difference("profile", new.id, text, "MAJOR", reason)
+            yield EditionChange("profile", new.id, text, "MAJOR", reason)
         else:
             reason = "no must comes of it" if is_more else "less is asked than before"
-            yield Difference("profile", new.id, text, "MINOR", reason)
+            yield EditionChange("profile", new.id, text, "MINOR", reason)
 
 
-def raised_levels(profile: Profile) -> Mapping[tuple[str, str, str], ClauseLevel]:
+def raised_levels(
+    profile: EditionProfile,
+) -> Mapping[tuple[str, str, str], ClauseLevel]:
     """The raised level by clause, use and size; empty for any use, any size."""
     result: dict[tuple[str, str, str], ClauseLevel] = {}
     for entry in profile.raises:
@@ -488,11 +492,15 @@ def raised_levels(profile: Profile) -> Mapping[tuple[str, str, str], ClauseLevel
     return result
 
 
-def _left_out(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
+def _left_out(
+    after: Edition, old: EditionProfile, new: EditionProfile
+) -> Iterator[EditionChange]:
     result, two = old.not_applicable, new.not_applicable
     for name in sorted(set(two) - set(result)):
         text = f"leaves {name} out: {two[name]}"
-        yield Difference("profile", new.id, text, "MINOR", "less is asked than before")
+        yield EditionChange(
+            "profile", new.id, text, "MINOR", "less is asked than before"
+        )
     for name in sorted(set(result) - set(two)):
         clauses = [c for c in after.clauses.values() if name in (c.id, c.area)]
         is_must = any(may_be_must(after, clause) for clause in clauses)
@@ -500,29 +508,31 @@ def _left_out(after: Edition, old: Profile, new: Profile) -> Iterator[Difference
             weight: Weight = "MAJOR" if is_must else "MINOR"
             text = f"leaves {name} out no longer"
             reason = "a must applies that did not" if is_must else "no must comes of it"
-            yield Difference("profile", new.id, text, weight, reason)
+            yield EditionChange("profile", new.id, text, weight, reason)
 
 
-def _fields(old: Profile, new: Profile) -> Iterator[Difference]:
+def _fields(old: EditionProfile, new: EditionProfile) -> Iterator[EditionChange]:
     for field in ("nodes", "gpus"):
         if getattr(old, field) != getattr(new, field):
             reason = "jobs fall into another class, with other levels and numbers"
             text = f"bounds of {field} are others"
-            yield Difference("profile", new.id, text, "MAJOR", reason)
+            yield EditionChange("profile", new.id, text, "MAJOR", reason)
     for field in ("accelerator", "fabric"):
         result, two = getattr(old, field), getattr(new, field)
         if result != two:
             text = f"{field}: {result or 'none'} -> {two or 'none'}"
             reason = "other levels and numbers hold for the same machine"
-            yield Difference("profile", new.id, text, "MAJOR", reason)
+            yield EditionChange("profile", new.id, text, "MAJOR", reason)
     if old.title != new.title:
-        yield Difference("wording", new.id, "retitled", "PATCH", "it judges as before")
+        yield EditionChange(
+            "wording", new.id, "retitled", "PATCH", "it judges as before"
+        )
     if old.status != new.status:
         text = f"{old.status} -> {new.status}"
-        yield Difference("profile", new.id, text, "PATCH", "it judges as before")
+        yield EditionChange("profile", new.id, text, "PATCH", "it judges as before")
 
 
-def _terms(old: Profile, new: Profile) -> Iterator[Difference]:
+def _terms(old: EditionProfile, new: EditionProfile) -> Iterator[EditionChange]:
     use_terms, two = old.terms, new.terms
     if use_terms is None or two is None or use_terms == two:
         return
@@ -537,7 +547,7 @@ def _terms(old: Profile, new: Profile) -> Iterator[Difference]:
             else "a result that was enough may not be"
         )
         text = f"{field}: {_profile_change(before)} -> {_profile_change(after)}"
-        yield Difference("profile", new.id, text, weight, reason)
+        yield EditionChange("profile", new.id, text, weight, reason)
 
 
 def _asks_less(field: str, before: object, after: object) -> bool:
@@ -556,7 +566,7 @@ def _profile_change(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def differences(before: Edition, after: Edition) -> tuple[Difference, ...]:
+def differences(before: Edition, after: Edition) -> tuple[EditionChange, ...]:
     """All that differs between two editions, each with its weight and the reason."""
     return (
         *_head(before, after),
@@ -646,7 +656,7 @@ def _too_early(before: Edition, after: Edition) -> Iterator[str]:
             )
 
 
-def _head(before: Edition, after: Edition) -> Iterator[Difference]:
+def _head(before: Edition, after: Edition) -> Iterator[EditionChange]:
     for field in ("title", "statement", "stage"):
         old, new = getattr(before, field), getattr(after, field)
         if old != new:
@@ -654,7 +664,9 @@ def _head(before: Edition, after: Edition) -> Iterator[Difference]:
             text = (
                 f"{field}: {old} -> {new}" if field == "stage" else f"{field} reworded"
             )
-            yield Difference(kind, "edition", text, "PATCH", "no verdict rests on it")
+            yield EditionChange(
+                kind, "edition", text, "PATCH", "no verdict rests on it"
+            )
     for code in sorted(set(after.areas) - set(before.areas)):
         text = f"new area {code}, {after.areas[code]}"
-        yield Difference("wording", "edition", text, "PATCH", "areas judge nothing")
+        yield EditionChange("wording", "edition", text, "PATCH", "areas judge nothing")

@@ -381,7 +381,7 @@ class Bounds(Record):
         return self.least <= count and (self.most is None or count <= self.most)
 
 
-class Profile(Record):
+class EditionProfile(Record):
     """What a size class, fabric, accelerator, instance type or use changes.
 
     adds: proposed clauses that are judged. adds_with_evidence: the same, where evidence
@@ -425,7 +425,7 @@ class Edition(Record):
     areas: Mapping[str, str]  # code to title
     clauses: Mapping[str, Clause]
     conditions: Mapping[str, Condition]
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[str, EditionProfile]
     withdrawn: Mapping[str, Tombstone] = {}
     extends: BaseEdition | None = None
     tailoring: tuple[OwnNumber, ...] = ()
@@ -580,9 +580,9 @@ def _condition(key: str, row: dict[str, Any]) -> Condition:
     return Condition(name=key, **tests)
 
 
-def _profile(key: str, row: dict[str, Any]) -> Profile:
+def _profile(key: str, row: dict[str, Any]) -> EditionProfile:
     evidenced = row.get("adds_with_evidence") or {}
-    return Profile(
+    return EditionProfile(
         id=key,
         title=row.get("title", ""),
         status=row["status"],

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from speccheck.validator.editions.difference import (
-    Difference,
+    EditionChange,
     NumberChange,
     added_clauses,
     raised_levels,
@@ -66,14 +66,14 @@ def by_edition(
     report: Mapping[str, Any],
     before: Edition,
     after: Edition,
-    differences: Sequence[Difference],
+    differences: Sequence[EditionChange],
 ) -> ReportByEdition:
     """Lay the differences of two editions over a report of the first.
 
     Raises OtherwiseReport for another document, or a report by another edition.
     """
     _verify(report, before)
-    by_clause: dict[str, list[Difference]] = {}
+    by_clause: dict[str, list[EditionChange]] = {}
     for difference in differences:
         by_clause.setdefault(difference.subject, []).append(difference)
     touched = _touched(before, after, differences)
@@ -140,7 +140,7 @@ class _Touched(Record):
 
 
 def _touched(
-    before: Edition, after: Edition, differences: Sequence[Difference]
+    before: Edition, after: Edition, differences: Sequence[EditionChange]
 ) -> _Touched:
     profiles = {
         difference.subject for difference in differences if difference.kind == "profile"
@@ -160,7 +160,7 @@ def _touched(
 def _otherwise(
     row: Mapping[str, Any],
     after: Edition,
-    by_clause: Mapping[str, Sequence[Difference]],
+    by_clause: Mapping[str, Sequence[EditionChange]],
     touched: _Touched,
     plans: Sequence[Mapping[str, Any]],
 ) -> Otherwise | None:
@@ -192,7 +192,7 @@ def _otherwise(
 
 def _said(
     row: Mapping[str, Any],
-    differences: Sequence[Difference],
+    differences: Sequence[EditionChange],
     after: Edition,
     *,
     is_touched: bool,
@@ -224,7 +224,7 @@ def _said(
     return None
 
 
-def _weight(level: str, differences: Sequence[Difference]) -> str:
+def _weight(level: str, differences: Sequence[EditionChange]) -> str:
     """The level by the other edition; one that a profile raised stays at least so."""
     for difference in differences:
         if difference.levels is not None:

@@ -199,11 +199,11 @@ def _add_related(
 ) -> None:
     """Most plans set no variable, and the module would cost them time all the same."""
     from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
-        Job,
+        JobFacts,
         RelatedVariables,
     )
 
-    job = Job(environment, plan, nccl_variables())
+    job = JobFacts(environment, plan, nccl_variables())
     by_type[RelatedVariables] = RelatedVariables(job, nccl_relations())
 
 

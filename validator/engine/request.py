@@ -20,7 +20,7 @@ class TailoringFault(Exception):  # noqa: N818 - a usage error with its own mess
     """A file of own numbers that cannot be used; one line says why, and where."""
 
 
-class Named(Record):
+class NamedAt(Record):
     """A clause, area or rule that the settings name, and where they do."""
 
     name: str
@@ -54,7 +54,7 @@ class Policy(Record):
     inline_ignores: whether comments beside settings may waive failures.
     """
 
-    mandatory: tuple[Named, ...] = ()
+    mandatory: tuple[NamedAt, ...] = ()
     levels: tuple[RaisedLevel, ...] = ()
     file_ignores: tuple[FileIgnore, ...] = ()
     waivers: str | None = None
@@ -81,7 +81,7 @@ class Selection(Record):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    mandatory: tuple[Named, ...] = ()
+    mandatory: tuple[NamedAt, ...] = ()
     places: tuple[tuple[str, str, Place], ...] = ()
 
     @property

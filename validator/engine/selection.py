@@ -6,7 +6,7 @@ from speccheck.validator.editions.compose import ComposedEdition, JudgedClause
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.engine.request import (
     Judging,
-    Named,
+    NamedAt,
     Policy,
     RaisedLevel,
     Selection,
@@ -142,13 +142,13 @@ def _verified_selection(
             raise unknown(_stated(selection, option, name), name, known, edition)
     for lock in selection.mandatory:
         if lock.name.lower() not in known:
-            stated = f"{told(lock.place)}: mandatory"
+            stated = f"{place_text(lock.place)}: mandatory"
             raise unknown(stated, lock.name, known, edition)
     for name in dict.fromkeys(selection.ignore):
         stated = _stated(selection, "ignore", name)
         kept_by = _lock_on(selection, name, edition, rules)
         if kept_by is not None:
-            by = told(kept_by.place)
+            by = place_text(kept_by.place)
             yield f"{stated} {name} has no effect: mandatory by {by}"
         elif name.lower() not in known:
             yield in_vain(stated, name, known, edition)
@@ -157,12 +157,12 @@ def _verified_selection(
 def _stated(selection: Selection, option: str, name: str) -> str:
     """Return how a name is given: by an option, or at a line of settings."""
     place = selection.place_of(option, name)
-    return f"{told(place)}: {option}" if place.span else place.key
+    return f"{place_text(place)}: {option}" if place.span else place.key
 
 
 def _lock_on(
     selection: Selection, name: str, edition: Edition, rules: Sequence[RuleEntry]
-) -> Named | None:
+) -> NamedAt | None:
     """Return a lock that keeps what a name would switch off, where it keeps it all."""
     if not selection.mandatory:
         return None
@@ -221,7 +221,7 @@ def known_names(edition: Edition, rules: Sequence[RuleEntry]) -> dict[str, str]:
     return known
 
 
-def told(place: Place) -> str:
+def place_text(place: Place) -> str:
     """File and line of a place, or the option of the command line."""
     return f"{place.file}:{place.span.line}" if place.span else place.key
 
@@ -276,11 +276,14 @@ def _ignored_in_vain(
 ) -> Iterator[str]:
     locks = {lock.name.lower(): lock for lock in reversed(policy.mandatory)}
     for file_ignore in policy.file_ignores:
-        text = f"{told(file_ignore.place)}: per-file-ignores"
+        text = f"{place_text(file_ignore.place)}: per-file-ignores"
         for name in file_ignore.names:
             lock = locks.get(name.lower())
             if lock is not None:
-                yield f"{text} {name} has no effect: mandatory by {told(lock.place)}"
+                yield (
+                    f"{text} {name} has no effect: mandatory by "
+                    f"{place_text(lock.place)}"
+                )
             elif name.lower() not in known:
                 yield in_vain(text, name, known, edition)
 
@@ -292,7 +295,7 @@ def _verify_level(
     known: Mapping[str, str],
 ) -> None:
     """Levels only ever rise: raise UnknownSelection for one below all that it is of."""
-    text = f"{told(raised.place)}: levels"
+    text = f"{place_text(raised.place)}: levels"
     if raised.name.lower() not in known:
         raise unknown(text, raised.name, known, edition)
     weights = _weights(raised.name.lower(), edition, rules)

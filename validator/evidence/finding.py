@@ -169,7 +169,7 @@ class Finding(Record):
     edition: str = ""
 
 
-class Setting(Record):
+class ProposedSetting(Record):
     """One value to change: the leaf, and the keys of the files that state it.
 
     keys: empty where no file has a key that holds the value of the leaf as it is.
@@ -195,7 +195,7 @@ class Proposal(Record):
 
     """
 
-    settings: tuple[Setting, ...]
+    settings: tuple[ProposedSetting, ...]
     verified: bool
     because: str
     missing: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from speccheck.validator.evidence.value import MissingEvidence, Value
 Form = Literal["one", "distinct", "count", "in_order", "keyed"]
 
 
-class SharedLeaf(Record):
+class SharedField(Record):
     """A leaf that should be the same on all nodes.
 
     name: under which rules ask for it. key: the other leaf of one that is keyed.
@@ -34,7 +34,7 @@ class SharedLeaf(Record):
     is_told: bool = False
 
 
-class SampledLeaf(Record):
+class SampledField(Record):
     """A number of each node or of each of its parts, in the unit of the name."""
 
     name: str
@@ -42,20 +42,20 @@ class SampledLeaf(Record):
     field: str
 
 
-def _one(kind: str, *fields: str, is_told: bool = False) -> tuple[SharedLeaf, ...]:
+def _one(kind: str, *fields: str, is_told: bool = False) -> tuple[SharedField, ...]:
     return tuple(
-        SharedLeaf(f"{kind}.{field}", kind, field, is_told=is_told) for field in fields
+        SharedField(f"{kind}.{field}", kind, field, is_told=is_told) for field in fields
     )
 
 
-def _distinct(*fields: str, is_told: bool = False) -> tuple[SharedLeaf, ...]:
+def _distinct(*fields: str, is_told: bool = False) -> tuple[SharedField, ...]:
     return tuple(
-        SharedLeaf(f"gpus.{field}", "gpus", field, "distinct", is_told=is_told)
+        SharedField(f"gpus.{field}", "gpus", field, "distinct", is_told=is_told)
         for field in fields
     )
 
 
-SHARED: tuple[SharedLeaf, ...] = (
+SHARED: tuple[SharedField, ...] = (
     *_one(
         "driver",
         "version",
@@ -97,7 +97,7 @@ SHARED: tuple[SharedLeaf, ...] = (
         "clock_source",
         "governors",
     ),
-    SharedLeaf("gpus", "gpus", "", "count", is_told=True),
+    SharedField("gpus", "gpus", "", "count", is_told=True),
     *_distinct("name", "vbios_version", "power_limit_watts", is_told=True),
     *_distinct(
         "gsp_firmware_version",
@@ -111,9 +111,9 @@ SHARED: tuple[SharedLeaf, ...] = (
         "application_sm_clock_mhz",
         "sm_clock_maximum_mhz",
     ),
-    SharedLeaf("gpus.order", "gpus", "pci_address", "in_order"),
-    SharedLeaf("rdma_devices", "rdma_devices", "", "count", is_told=True),
-    SharedLeaf(
+    SharedField("gpus.order", "gpus", "pci_address", "in_order"),
+    SharedField("rdma_devices", "rdma_devices", "", "count", is_told=True),
+    SharedField(
         "rdma_devices.firmware_version",
         "rdma_devices",
         "firmware_version",
@@ -121,26 +121,26 @@ SHARED: tuple[SharedLeaf, ...] = (
         key="board_id",
         is_told=True,
     ),
-    SharedLeaf("rdma_devices.order", "rdma_devices", "name", "in_order"),
-    SharedLeaf(
+    SharedField("rdma_devices.order", "rdma_devices", "name", "in_order"),
+    SharedField(
         "rdma_devices.addresses", "rdma_devices", "pci_address", "keyed", key="name"
     ),
-    SharedLeaf("rdma_ports.link_layer", "rdma_ports", "link_layer", "keyed", "device"),
-    SharedLeaf(
+    SharedField("rdma_ports.link_layer", "rdma_ports", "link_layer", "keyed", "device"),
+    SharedField(
         "rdma_ports.rate_gbit_per_second",
         "rdma_ports",
         "rate_gbit_per_second",
         "keyed",
         "device",
     ),
-    SharedLeaf(
+    SharedField(
         "rdma_ports.active_mtu_bytes",
         "rdma_ports",
         "active_mtu_bytes",
         "keyed",
         "device",
     ),
-    SharedLeaf(
+    SharedField(
         "network_interfaces.mtu_bytes",
         "network_interfaces",
         "mtu_bytes",
@@ -150,8 +150,8 @@ SHARED: tuple[SharedLeaf, ...] = (
 )
 # Of each environment variable of NCCL and its plugins: `variables.NCCL_IB_HCA`.
 VARIABLES = "variables."
-SAMPLED: tuple[SampledLeaf, ...] = tuple(
-    SampledLeaf(f"{kind}.{field}", kind, field)
+SAMPLED: tuple[SampledField, ...] = tuple(
+    SampledField(f"{kind}.{field}", kind, field)
     for kind, field in (
         ("gpus", "temperature_celsius"),
         ("gpus", "memory_temperature_celsius"),
@@ -221,7 +221,7 @@ class Attendance(Record):
     repeated: tuple[Repeated, ...] = ()
 
 
-class Group(Record):
+class NodeGroup(Record):
     """Nodes that have the same value."""
 
     value: str
@@ -235,11 +235,11 @@ class Shared(Record):
     """
 
     leaf: str
-    groups: tuple[Group, ...]
-    unseen: tuple[Group, ...] = ()
+    groups: tuple[NodeGroup, ...]
+    unseen: tuple[NodeGroup, ...] = ()
 
     @property
-    def usual(self) -> Group | None:
+    def usual(self) -> NodeGroup | None:
         """The value that more than half of the nodes have, of those that tell it."""
         number = sum(len(group.hosts) for group in self.groups)
         first = self.groups[:1]

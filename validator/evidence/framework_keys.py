@@ -140,7 +140,7 @@ class KeyRow(Record):
     defaults_by_group: Mapping[str, KeyValue] | None = None
 
 
-class Policy(Record):
+class KeyPolicy(Record):
     """What happens to an unknown key below `section`, in `versions` or in all."""
 
     section: str
@@ -149,7 +149,7 @@ class Policy(Record):
 
 
 def policy_at(
-    rows: Sequence[Policy], version: FrameworkVersion | None
+    rows: Sequence[KeyPolicy], version: FrameworkVersion | None
 ) -> UnknownKeyPolicy:
     """Return the policy of a section in `version`; the mildest of those it may be."""
     fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
@@ -278,7 +278,7 @@ class FrameworkKeys(Record):
     aliases: Mapping[str, str]
     patterns: Sequence[str]
     default_policy: UnknownKeyPolicy
-    policies: tuple[Policy, ...] = ()
+    policies: tuple[KeyPolicy, ...] = ()
     exclusive: tuple[ExclusiveKeys, ...] = ()
     demands: tuple[Demand, ...] = ()
     multiples: tuple[MultipleOf, ...] = ()
@@ -467,7 +467,7 @@ class FrameworkKeys(Record):
             return None
         return _known(row.defaults[step])
 
-    def _policies_for(self, path: KeyPath) -> list[Policy]:
+    def _policies_for(self, path: KeyPath) -> list[KeyPolicy]:
         """Return the policies of the innermost section around `path`."""
         parents = dotted(path).split(".")[:-1]
         for length in range(len(parents), -1, -1):

@@ -51,7 +51,7 @@ BLOCK_WORDS = ("config", "configuration", "settings", "options", "args", "params
 FIRST_WORD_LETTERS = 4  # so long a first word may link two names by itself
 
 
-class Match(Record):
+class SpellingMatch(Record):
     """A known name near the written one.
 
     `spelling`: surely the same name, with a slip of the keyboard or other separators.
@@ -64,7 +64,7 @@ class Match(Record):
 
 def closest(
     written: str, known: Iterable[str], vocabulary: Callable[[], Collection[str]]
-) -> Match | None:
+) -> SpellingMatch | None:
     """Return the known name that `written` most likely stands for, or None.
 
     Args:
@@ -76,20 +76,20 @@ def closest(
     names = sorted(set(known) - {written})
     near = _nearest(written, names)
     if near is not None:
-        return Match(
+        return SpellingMatch(
             near, "spelling" if _is_slip(written, near, vocabulary()) else "word"
         )
     ours = words_of(written)
     block = [name for name in names if _is_same_block(ours, words_of(name))]
     if block:
-        return Match(min(block, key=len), "word")
+        return SpellingMatch(min(block, key=len), "word")
     start = ours[0][:2]
     others = [name for name in names if name.lstrip("-").lower().startswith(start)]
     shortened = [name for name in others if _is_shortened(ours, words_of(name))]
     if shortened:
-        return Match(min(shortened, key=len), "word")
+        return SpellingMatch(min(shortened, key=len), "word")
     related = [name for name in others if _shares_first_word(ours, words_of(name))]
-    return Match(related[0], "word") if len(related) == 1 else None
+    return SpellingMatch(related[0], "word") if len(related) == 1 else None
 
 
 def words_of(name: str) -> list[str]:

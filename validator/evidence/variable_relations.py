@@ -170,7 +170,7 @@ _OF_UNSET = frozenset({"unset", "lacks"})
 _OF_ANY_TEXT = frozenset({"set", "unset"})
 
 
-class Job(Record):
+class JobFacts(Record):
     """What relations are looked for in.
 
     nccl: the catalogue, with defaults and what providers publish. plan: the leaves that
@@ -182,7 +182,7 @@ class Job(Record):
     nccl: NcclVariables
 
 
-class Match(Record):
+class RelationMatch(Record):
     """A relation that a plan shows."""
 
     relation: "Relation"
@@ -217,7 +217,7 @@ class Relation(Record):
         required = [n for n, (test, _) in self.when.items() if test not in _OF_UNSET]
         yield from required[:1] or self.drops
 
-    def judge(self, job: Job) -> Match | str | None:
+    def judge(self, job: JobFacts) -> RelationMatch | str | None:
         """The match, or the name of what is not known, or None where it does not hold.
 
         A leaf of `where` that does not hold decides, whatever else is not known.
@@ -237,9 +237,9 @@ class Relation(Record):
         if open_tests:
             return open_tests[0]
         shown = tuple(cause for cause in causes if cause not in dropped)
-        return Match(self, shown, dropped, tuple(leaf for leaf, _ in leaves))
+        return RelationMatch(self, shown, dropped, tuple(leaf for leaf, _ in leaves))
 
-    def _causes(self, job: Job) -> tuple[list[Variable] | None, list[str]]:
+    def _causes(self, job: JobFacts) -> tuple[list[Variable] | None, list[str]]:
         """The variables whose tests hold, and those set to what no file tells."""
         if any(job.environment.sets(name) for name in self.unless_set):
             return None, []
@@ -255,7 +255,7 @@ class Relation(Record):
                 causes.append(held)
         return causes, open_tests
 
-    def _dropped(self, job: Job) -> Iterator[Variable]:
+    def _dropped(self, job: JobFacts) -> Iterator[Variable]:
         for variable in job.environment.variables:
             name = variable.name
             if name in self.drops_but or variable.value == "":
@@ -310,11 +310,11 @@ class Relations:
 class RelatedVariables(Record):
     """What the files set, the job around it, and the rows that may concern it."""
 
-    job: Job
+    job: JobFacts
     relations: Relations
 
 
-def _held(name: str, test: Test, job: Job) -> Variable | str | None:
+def _held(name: str, test: Test, job: JobFacts) -> Variable | str | None:
     """What makes a test hold: a variable, or a text; None where it does not hold."""
     word, operand = test
     variable = _first(name, job.environment)
@@ -338,7 +338,7 @@ def _first(name: str, environment: Environment) -> Variable | None:
     return next(result, None)
 
 
-def _text_holds(word: str, operand: Operand, text: str, job: Job) -> bool:
+def _text_holds(word: str, operand: Operand, text: str, job: JobFacts) -> bool:
     if word in _OF_UNSET:
         return word == "lacks" and not TESTS["is"](text, operand)
     if word in {"above_variable", "product_above"}:
@@ -346,7 +346,7 @@ def _text_holds(word: str, operand: Operand, text: str, job: Job) -> bool:
     return TESTS[word](text, operand)
 
 
-def _compares(word: str, operand: Operand, text: str, job: Job) -> bool:
+def _compares(word: str, operand: Operand, text: str, job: JobFacts) -> bool:
     """Return whether a number is too large beside that of another variable."""
     name, limit = (operand, 0) if word == "above_variable" else operand
     other = job.environment.find(name)
@@ -378,7 +378,7 @@ def _begins_as(name: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def _are_published(variables: Sequence[Variable], job: Job) -> bool:
+def _are_published(variables: Sequence[Variable], job: JobFacts) -> bool:
     """Return whether the provider of the machine publishes one of the values."""
     instance = job.plan.value("cluster.instance_type").value
     return any(

@@ -10,7 +10,7 @@ from speccheck.validator.evidence.fleet import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.fleet.shard import Portion, Told
+from speccheck.validator.fleet.shard import HostMessage, Portion
 from speccheck.validator.node.host_names import HostNamesError, natural, unfold
 
 _NAME = "fleet.nodes"
@@ -57,7 +57,7 @@ def attendance(
     )
 
 
-def _by_engines(result: Mapping[Told, int]) -> Expected:
+def _by_engines(result: Mapping[HostMessage, int]) -> Expected:
     """What the engine says of the run, where it says the same on all nodes."""
     runs = {(item.engine, item.job): item for item in result}
     if not runs:

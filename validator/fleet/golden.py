@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.fleet import VARIABLES, Group, Samples, Shared
+from speccheck.validator.evidence.fleet import VARIABLES, NodeGroup, Samples, Shared
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.shared_values import (
     NOT_SET,
@@ -79,7 +79,7 @@ class Against(Record):
     nodes: int
     deviations: tuple[Deviation, ...]
     outside: tuple[Outside, ...]
-    unseen: tuple[tuple[str, Group], ...]
+    unseen: tuple[tuple[str, NodeGroup], ...]
     skipped: tuple[tuple[str, str], ...]
     compared: int
 
@@ -122,7 +122,7 @@ def against_golden(
 
     """
     deviations: list[Deviation] = []
-    unseen: list[tuple[str, Group]] = []
+    unseen: list[tuple[str, NodeGroup]] = []
     compared = 0
     for leaf, wanted in _wanted(golden, shared):
         result = shared.get(leaf) or _set_nowhere(leaf, with_variables)
@@ -136,7 +136,7 @@ def against_golden(
         unseen += ((leaf, group) for group in result.unseen)
         seen.update(name for group in result.unseen for name in group.hosts)
         if untold := tuple(sorted(set(nodes) - seen)):
-            unseen.append((leaf, Group("its evidence does not tell it", untold)))
+            unseen.append((leaf, NodeGroup("its evidence does not tell it", untold)))
     outside = tuple(_outside(golden, samples, nodes))
     return Against(
         golden,
@@ -172,7 +172,7 @@ def _set_nowhere(leaf: str, with_variables: Sequence[str]) -> Shared:
     """A leaf that no node tells: of a variable, that it is set on none."""
     if not leaf.startswith(VARIABLES) or not with_variables:
         return Shared(leaf, ())
-    return Shared(leaf, (Group(NOT_SET, tuple(sorted(with_variables))),))
+    return Shared(leaf, (NodeGroup(NOT_SET, tuple(sorted(with_variables))),))
 
 
 def _outside(

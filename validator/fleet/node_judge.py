@@ -187,7 +187,7 @@ def _size(result: object) -> object:
     return len(result) if isinstance(result, list) else type(result)
 
 
-class Reference:
+class ReferenceNode:
     """The content of a snapshot that others of its shape are compared with."""
 
     def __init__(self, content: Content) -> None:
@@ -359,7 +359,7 @@ _MOST_ASKED = 0.3
 _SILENT = frozenset({"pass", "not_applicable"})
 
 
-class JudgedNode(Record):
+class NodeJudgement(Record):
     """A node: the word of its verdict, and what neither passes nor does not apply.
 
     profile: what it says of what all nodes should share. job: the word of the verdict
@@ -390,7 +390,7 @@ class _NodeJudgeKind:
     """A node in full: its content, who read what of it, and what was found."""
 
     def __init__(self, content: Content, facts: object) -> None:
-        self.reference = Reference(content)
+        self.reference = ReferenceNode(content)
         self.facts = facts
         self.evidence: PlanEvidence
         self.read_first: frozenset[KeyPath] = frozenset()  # before any rule was asked
@@ -401,7 +401,7 @@ class _NodeJudgeKind:
         self.frames: dict[KeyPath, Frame] = {}
         self.profile = shared_profile(content)
         self._of_job: dict[type, object] | None = None
-        self.judged: JudgedNode
+        self.judged: NodeJudgement
 
     @property
     def of_job(self) -> Mapping[type, object]:
@@ -450,7 +450,7 @@ class NodeJudge:
         self._count = 0
         self._of_job = of_job(judges)
 
-    def __call__(self, content: Content) -> JudgedNode:
+    def __call__(self, content: Content) -> NodeJudgement:
         """Judge a node by the content of its snapshot; raises ReadError for none."""
         form = shape(content)
         kinds = self._kinds.get(form, {})
@@ -477,7 +477,7 @@ class NodeJudge:
     def _may_keep_more(self) -> bool:
         return self._count < _MOST_KINDS
 
-    def _anew(self, content: Content, form: tuple[object, ...]) -> JudgedNode:
+    def _anew(self, content: Content, form: tuple[object, ...]) -> NodeJudgement:
         """Ask all rules, and keep what each of them read."""
         reads: set[KeyPath] = set()
         node = node_of(content, ANY_NODE, reads)
@@ -512,7 +512,7 @@ class NodeJudge:
         content: Content,
         result: Mapping[int, set[int]],
         changed: set[KeyPath],
-    ) -> JudgedNode:
+    ) -> NodeJudgement:
         """Ask some rules again, about what is new to them."""
         is_listed_otherwise = any(len(item) == 1 for item in changed)
         asking = _Asking(kind, content, may_know=not is_listed_otherwise)
@@ -536,14 +536,16 @@ class NodeJudge:
 
     def _judged(
         self, findings: Sequence[Finding], profile: Profile, verdict: str | None = None
-    ) -> JudgedNode:
+    ) -> NodeJudgement:
         notable = tuple(
             without_secrets(finding)
             for finding in findings
             if finding.outcome not in _SILENT or finding.is_loosened
         )
         if not self._job:
-            return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
+            return NodeJudgement(
+                verdict or self._verdict_of(findings), notable, profile
+            )
         of_node = [finding for finding in findings if not self._of_job(finding)]
         of_job = [finding for finding in findings if self._of_job(finding)]
         # Of files of which no must is asked there is no verdict, and none is wanting.
@@ -551,7 +553,7 @@ class NodeJudge:
             finding.clause_level == "must" or finding.outcome == "error"
             for finding in of_job
         )
-        return JudgedNode(
+        return NodeJudgement(
             verdict or self._verdict_of(of_node),
             notable,
             profile,

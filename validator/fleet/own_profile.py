@@ -27,7 +27,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.golden import Golden, Range
 from speccheck.validator.fleet.own_profile_model import FleetProfile
-from speccheck.validator.fleet.reading import Report
+from speccheck.validator.fleet.reading import HostReport
 from speccheck.validator.node.host_names import fold
 from speccheck.validator.sources.documents.document import Document, ReadError
 
@@ -43,7 +43,7 @@ _MOST_NAMED = 3  # leaves in a refusal
 Bad = Literal["high", "low", "both"]
 
 
-class Judged(Record):
+class JudgedProfile(Record):
     """Which side of a number is bad, and how far it may always be from the median."""
 
     bad: Bad
@@ -51,16 +51,16 @@ class Judged(Record):
 
 
 # Engineering defaults. Counters are no state: they are for days side by side.
-_NUMBERS: dict[str, Judged] = {
-    "gpus.temperature_celsius": Judged("high", 5.0),
-    "gpus.memory_temperature_celsius": Judged("high", 5.0),
-    "gpus.power_watts": Judged("high", 25.0),
-    "gpus.memory_used_bytes": Judged("high", 2.0**30),
-    "host.clock_offset_milliseconds": Judged("both", 1.0),
-    "host.memory_available_bytes": Judged("low"),
-    "host.load_one_minute": Judged("high", 4.0),
+_NUMBERS: dict[str, JudgedProfile] = {
+    "gpus.temperature_celsius": JudgedProfile("high", 5.0),
+    "gpus.memory_temperature_celsius": JudgedProfile("high", 5.0),
+    "gpus.power_watts": JudgedProfile("high", 25.0),
+    "gpus.memory_used_bytes": JudgedProfile("high", 2.0**30),
+    "host.clock_offset_milliseconds": JudgedProfile("both", 1.0),
+    "host.memory_available_bytes": JudgedProfile("low"),
+    "host.load_one_minute": JudgedProfile("high", 4.0),
 }
-_RATE = Judged("low")
+_RATE = JudgedProfile("low")
 
 
 class NoProfile(Exception):  # noqa: N818 - of a fleet, not of the program
@@ -92,7 +92,7 @@ class UsualNumber(Record):
     outliers: tuple[str, ...]
 
 
-class LeftOut(Record):
+class OmittedValue(Record):
     """Nodes or a leaf that are no part of the profile."""
 
     what: str
@@ -111,8 +111,8 @@ class OwnProfile(Record):
     synthetic: int
     values: tuple[UsualValue, ...]
     numbers: tuple[UsualNumber, ...]
-    nodes_left_out: tuple[LeftOut, ...]
-    leaves_left_out: tuple[LeftOut, ...]
+    nodes_left_out: tuple[OmittedValue, ...]
+    leaves_left_out: tuple[OmittedValue, ...]
 
 
 def own_profile(
@@ -140,10 +140,12 @@ def own_profile(
         fit = f"{len(kept)} of {len(set(names))} nodes are fit"
         message = f"no profile made: {fit}, and one takes {LEAST_NODES}"
         raise NoProfile(message)
-    skipped: list[LeftOut] = []
+    skipped: list[OmittedValue] = []
     values = tuple(_values(shared, kept, skipped))
     numbers = tuple(_numbers(samples, names, kept, skipped))
-    gone = (LeftOut(name, why) for name, why in left_out.items() if name in set(names))
+    gone = (
+        OmittedValue(name, why) for name, why in left_out.items() if name in set(names)
+    )
     return OwnProfile(
         len(kept),
         knows_variables,
@@ -156,7 +158,7 @@ def own_profile(
 
 
 def _values(
-    shared: Mapping[str, Shared], kept: frozenset[str], skipped: list[LeftOut]
+    shared: Mapping[str, Shared], kept: frozenset[str], skipped: list[OmittedValue]
 ) -> Iterator[UsualValue]:
     split: list[str] = []
     for leaf, item in shared.items():
@@ -169,14 +171,14 @@ def _values(
                 if item.unseen and not number
                 else "too few tell it"
             )
-            skipped.append(LeftOut(leaf, f"known of {number} nodes: {why}"))
+            skipped.append(OmittedValue(leaf, f"known of {number} nodes: {why}"))
             continue
         most, value = counts[0]
         if 2 * most > number:
             yield UsualValue(leaf, value, most, number)
         elif leaf.startswith(VARIABLES):
             why = f"{len(counts)} values, and none on more than half of the nodes"
-            skipped.append(LeftOut(leaf, why))
+            skipped.append(OmittedValue(leaf, why))
         else:
             split.append(_split(leaf, counts))
     if split:
@@ -198,7 +200,7 @@ def _numbers(
     samples: Iterable[Samples],
     names: Sequence[str],
     kept: frozenset[str],
-    skipped: list[LeftOut],
+    skipped: list[OmittedValue],
 ) -> Iterator[UsualNumber]:
     for sample in samples:
         judged = _NUMBERS.get(sample.leaf)
@@ -213,13 +215,13 @@ def _numbers(
         ]
         if len({name for name, _ in pairs}) < LEAST_NODES:
             number = len({name for name, _ in pairs})
-            skipped.append(LeftOut(sample.leaf, f"known of {number} nodes"))
+            skipped.append(OmittedValue(sample.leaf, f"known of {number} nodes"))
             continue
         yield _number(sample.leaf, pairs, judged)
 
 
 def _number(
-    leaf: str, pairs: Sequence[tuple[str, float]], judged: Judged
+    leaf: str, pairs: Sequence[tuple[str, float]], judged: JudgedProfile
 ) -> UsualNumber:
     """The range of a number; what lies outside of it makes no part of it."""
     inside: list[tuple[str, float]] = []
@@ -244,7 +246,9 @@ def _number(
     )
 
 
-def _spread(values: Sequence[float], judged: Judged) -> tuple[float, float, float]:
+def _spread(
+    values: Sequence[float], judged: JudgedProfile
+) -> tuple[float, float, float]:
     """Median, median absolute deviation, and how far from it is normal."""
     centre = median(values)
     deviation = median(abs(value - centre) for value in values)
@@ -308,18 +312,18 @@ def _mapping(name: str, lines: Iterator[str]) -> Iterator[str]:
         yield from lines
 
 
-def _list(name: str, left_outs: Sequence[LeftOut]) -> Iterator[str]:
+def _list(name: str, left_outs: Sequence[OmittedValue]) -> Iterator[str]:
     yield f"{name}:\n" if left_outs else f"{name}: []\n"
     for left_out in left_outs:
         yield f"  - {{what: {_quoted(left_out.what)}, why: {_quoted(left_out.why)}}}\n"
 
 
-def _by_reason(left_outs: Sequence[LeftOut]) -> list[LeftOut]:
+def _by_reason(left_outs: Sequence[OmittedValue]) -> list[OmittedValue]:
     """Nodes with one reason as a folded list."""
     names: dict[str, list[str]] = {}
     for left_out in left_outs:
         names.setdefault(left_out.why, []).append(left_out.what)
-    return [LeftOut(fold(several), why) for why, several in names.items()]
+    return [OmittedValue(fold(several), why) for why, several in names.items()]
 
 
 def _quoted(text: str) -> str:
@@ -394,7 +398,7 @@ class OwnResult(Record):
     reason: str = ""
 
 
-def own_result(report: Report) -> OwnResult:
+def own_result(report: HostReport) -> OwnResult:
     """The result of a line; of a verdict that nobody knows it is a bug."""
     content = report.content
     text = content.get("verdict")

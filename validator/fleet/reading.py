@@ -181,7 +181,7 @@ _SUFFIXES = (_PACKED, ".json", ".result")
 _BOM = b"\xef\xbb\xbf"
 
 
-class Report(Record):
+class HostReport(Record):
     """What one node reported: a snapshot or a result line.
 
     file: where it stands, with the number of its line. name: of the node.
@@ -198,7 +198,7 @@ class Report(Record):
         return seconds_of(self.content.get("taken"))
 
 
-def reports(chunk: Chunk) -> Generator[Report | Unread]:
+def reports(chunk: Chunk) -> Generator[HostReport | Unread]:
     """What each node reported, or why that cannot be read."""
     if chunk.is_lines:
         yield from _of_lines(chunk)
@@ -251,7 +251,7 @@ def _opened(path: str, buffering: int = 0) -> BinaryIO:
     return open(path, "rb", buffering=buffering)
 
 
-def _of_lines(chunk: Chunk) -> Iterator[Report | Unread]:
+def _of_lines(chunk: Chunk) -> Iterator[HostReport | Unread]:
     (path,) = chunk.files
     try:
         with _opened(path, buffering=-1) as file:
@@ -260,7 +260,7 @@ def _of_lines(chunk: Chunk) -> Iterator[Report | Unread]:
         yield Unread(path, _cannot(error))
 
 
-def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]:
+def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[HostReport | Unread]:
     number, position = 0, chunk.start
     if chunk.start:
         file.seek(chunk.start - 1)
@@ -300,7 +300,7 @@ def _skipped(file: BinaryIO, most: int) -> int:
     return count
 
 
-def _report(data: bytes, file: str, name: str) -> Report | Unread:
+def _report(data: bytes, file: str, name: str) -> HostReport | Unread:
     content = _content(data)
     if isinstance(content, str):
         return Unread(file, content, name)
@@ -312,7 +312,7 @@ def _report(data: bytes, file: str, name: str) -> Report | Unread:
                 problem = f"{schema[:40]}: of a newer speccheck, or of none"
                 return Unread(file, problem, name)
             text = _name(content, family) or name or file
-            return Report(file, text, content, is_result=family == RESULT)
+            return HostReport(file, text, content, is_result=family == RESULT)
     expected = "a result line" if is_result(file) else "a snapshot of speccheck probe"
     return Unread(file, f"is not {expected}", name)
 

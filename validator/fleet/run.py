@@ -21,7 +21,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected, attendance
 from speccheck.validator.fleet.node_judge import ANY_NODE, NodeJudge, without_secrets
 from speccheck.validator.fleet.own_profile import OwnResult, own_result
-from speccheck.validator.fleet.reading import Chunk, Listing, Report, reports
+from speccheck.validator.fleet.reading import Chunk, HostReport, Listing, reports
 from speccheck.validator.fleet.shard import CounterStore, FoundOnNodes, Portion, told_by
 from speccheck.validator.node.host_names import natural
 from speccheck.validator.rule import OF_FILES
@@ -43,7 +43,7 @@ _USUAL_BYTES = 80_000  # of the snapshot of a node with eight GPUs
 _MOST_NAME = 255
 
 
-class Work(Record):
+class FleetWork(Record):
     """How the nodes of a fleet are judged.
 
     job: the files of the job that is to run on them. verdict_of: what the findings of
@@ -58,7 +58,9 @@ class Work(Record):
     counts: bool = False
 
 
-def judged(work: Work, chunks: Sequence[Chunk], nodes: int, cores: int = 0) -> Portion:
+def judged(
+    work: FleetWork, chunks: Sequence[Chunk], nodes: int, cores: int = 0
+) -> Portion:
     """All nodes as one portion.
 
     Args:
@@ -85,7 +87,7 @@ def judged(work: Work, chunks: Sequence[Chunk], nodes: int, cores: int = 0) -> P
 class _Worker:
     """Judges chunk after chunk; what was judged once is known for the next."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: FleetWork) -> None:
         judges = RunState(work.request).judges
         self._judge = NodeJudge(judges, work.verdict_of, work.job)
         self.counts = work.counts
@@ -104,7 +106,7 @@ class _Worker:
             else:
                 self._add_snapshot(report, portion)
 
-    def _add_snapshot(self, report: Report, portion: Portion) -> None:
+    def _add_snapshot(self, report: HostReport, portion: Portion) -> None:
         try:
             judged_node = self._judge(report.content)
         except ReadError as error:
@@ -117,7 +119,7 @@ class _Worker:
             portion.found.note(finding, number)
 
 
-def _node(report: Report, verdict: str) -> FleetNode:
+def _node(report: HostReport, verdict: str) -> FleetNode:
     content = report.content
     tool = content.get("tool")
     version = tool.get("version") if isinstance(tool, dict) else None
@@ -135,7 +137,7 @@ def _node(report: Report, verdict: str) -> FleetNode:
 _WORKER: list[_Worker] = []
 
 
-def _begin(work: Work) -> None:
+def _begin(work: FleetWork) -> None:
     import gc  # noqa: PLC0415 - of the processes alone
 
     gc.disable()
@@ -148,7 +150,9 @@ def _portion(chunk: Chunk) -> Portion:
     return portion
 
 
-def _by_several(work: Work, chunks: Sequence[Chunk], cores: int) -> Iterator[Portion]:
+def _by_several(
+    work: FleetWork, chunks: Sequence[Chunk], cores: int
+) -> Iterator[Portion]:
     """Portions in the order of the chunks, a few of them waiting at most."""
     from concurrent.futures import (  # noqa: PLC0415 - for large fleets alone
         ProcessPoolExecutor,
@@ -248,7 +252,7 @@ class FleetRun(Record):
 
 
 def judge_fleet(
-    work: Work,
+    work: FleetWork,
     listing: Listing,
     expected: Expected,
     *,
@@ -325,7 +329,7 @@ def _judged_at(nodes: Sequence[FleetNode], now: float) -> float:
     return now
 
 
-def _sized(work: Work, listing: Listing, expected: Expected) -> Work:
+def _sized(work: FleetWork, listing: Listing, expected: Expected) -> FleetWork:
     """The work with the number of nodes, for a job that does not state it.
 
     Every node is judged as one of so many: what is asked of a job depends on its size.
@@ -348,7 +352,7 @@ def _told_first(listing: Listing) -> int | None:
     for chunk in listing.chunks[:1]:
         with closing(reports(chunk)) as some:  # it holds a file of lines open
             for report in some:
-                if isinstance(report, Report):
+                if isinstance(report, HostReport):
                     launch = report.content.get("launch")
                     result = told_by(report.content if report.is_result else launch)
                     return result.nodes if result else None

@@ -97,7 +97,7 @@ def _by_kind() -> dict[str, tuple[tuple[str, str], ...]]:
 _BY_KIND = _by_kind()
 
 
-class Totals(Record):
+class ShardTotals(Record):
     """One counter over nodes: their numbers, and the sum on each."""
 
     nodes: "array[int]"
@@ -109,7 +109,7 @@ class CounterStore:
 
     def __init__(self) -> None:
         """Begin without a node."""
-        self.kept: dict[str, Totals] = {}
+        self.kept: dict[str, ShardTotals] = {}
 
     def add(self, number: int, content: Mapping[str, Any]) -> None:
         """Take the counters of the snapshot of a node."""
@@ -117,14 +117,14 @@ class CounterStore:
         for leaf, total in node_counters(content):
             totals = kept.get(leaf)
             if totals is None:
-                totals = kept[leaf] = Totals(array("I"), array("d"))
+                totals = kept[leaf] = ShardTotals(array("I"), array("d"))
             totals.nodes.append(number)
             totals.sums.append(total)
 
     def take(self, other: "CounterStore", base: int) -> None:
         """Add those of other nodes, whose numbers follow `base`."""
         for leaf, totals in other.kept.items():
-            mine = self.kept.setdefault(leaf, Totals(array("I"), array("d")))
+            mine = self.kept.setdefault(leaf, ShardTotals(array("I"), array("d")))
             mine.nodes.extend(moved(totals.nodes, base))
             mine.sums.extend(totals.sums)
 
@@ -331,7 +331,7 @@ def _parts(result: object) -> Iterator[Mapping[str, Any]]:
 _DIGEST = " sha256:"  # behind the first characters of a long value (node_result.py)
 
 
-class Told(Record):
+class HostMessage(Record):
     """What the engine of a node says of the run: its job, and who takes part."""
 
     engine: str = ""
@@ -355,7 +355,7 @@ class Portion:
         self.nodes: list[FleetNode] = []
         self.unread: list[Unread] = []
         self.results: list[OwnResult] = []
-        self.told: dict[Told, int] = {}
+        self.told: dict[HostMessage, int] = {}
         self.runs: list[tuple[str, Mapping[str, Any]]] = []
         self.same: list[tuple[str, int, int]] = []
         self.distributions = Distributions()
@@ -437,7 +437,7 @@ def _whole_facts(own: OwnResult) -> dict[str, str]:
     return {leaf: text for leaf, text in own.facts if _DIGEST not in text}
 
 
-def told_by(launch: object) -> Told | None:
+def told_by(launch: object) -> HostMessage | None:
     """What a snapshot or a result line says of the run, where it says anything."""
     if not isinstance(launch, dict):
         return None
@@ -447,8 +447,8 @@ def told_by(launch: object) -> Told | None:
         for text in (launch.get(name) for name in ("engine", "job", "node_list"))
     )
     is_number = isinstance(nodes, int) and not isinstance(nodes, bool) and nodes > 0
-    result = Told(engine, job, nodes if is_number else None, names)
-    return None if result == Told() else result
+    result = HostMessage(engine, job, nodes if is_number else None, names)
+    return None if result == HostMessage() else result
 
 
 def _specimens(content: Mapping[str, Any]) -> Iterator[str]:

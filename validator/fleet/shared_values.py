@@ -11,9 +11,9 @@ from typing import Any
 from speccheck.validator.evidence.fleet import (
     SHARED,
     VARIABLES,
-    Group,
+    NodeGroup,
     Shared,
-    SharedLeaf,
+    SharedField,
 )
 from speccheck.validator.evidence.node.part import NOT_IN_SNAPSHOT
 
@@ -120,7 +120,7 @@ def _missing(content: Content, kind: str) -> Unseen:
     return Unseen(str(reason) if reason else NOT_IN_SNAPSHOT)
 
 
-def _one(leaf: SharedLeaf) -> Callable[[Content], str]:
+def _one(leaf: SharedField) -> Callable[[Content], str]:
     kind, field = leaf.kind, leaf.field
 
     def read(content: Content) -> str:
@@ -133,7 +133,7 @@ def _one(leaf: SharedLeaf) -> Callable[[Content], str]:
 
 
 def _of_all(
-    leaf: SharedLeaf, result: Callable[[list[dict[str, Any]]], str]
+    leaf: SharedField, result: Callable[[list[dict[str, Any]]], str]
 ) -> Callable[[Content], str]:
     kind = leaf.kind
 
@@ -186,7 +186,7 @@ def _keyed(field: str, key: str) -> Callable[[list[dict[str, Any]]], str]:
     return told
 
 
-def _reader(leaf: SharedLeaf) -> Callable[[Content], str]:
+def _reader(leaf: SharedField) -> Callable[[Content], str]:
     if leaf.form == "one":
         return _one(leaf)
     if leaf.form == "count":
@@ -271,10 +271,10 @@ def moved(numbers: "array[int]", base: int) -> "array[int]":
     return array("I", [number + base for number in numbers])
 
 
-def _groups(values: _ByText, names: Sequence[str]) -> tuple[Group, ...]:
+def _groups(values: _ByText, names: Sequence[str]) -> tuple[NodeGroup, ...]:
     """The largest first; of two alike, the one that comes first by its text."""
     groups = (
-        Group(text, tuple(sorted(names[number] for number in numbers)))
+        NodeGroup(text, tuple(sorted(names[number] for number in numbers)))
         for text, numbers in values.items()
     )
     return tuple(sorted(groups, key=lambda group: (-len(group.hosts), group.value)))

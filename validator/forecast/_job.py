@@ -17,7 +17,7 @@ from speccheck.validator.models.flops import (
     matmul_parameters,
 )
 from speccheck.validator.models.parameters import megatron_feed_forward_size
-from speccheck.validator.models.throughput import Pipeline
+from speccheck.validator.models.throughput import PipelineShape
 
 # Norms and biases, which a count of matrices leaves out.
 _UNCOUNTED_SHARE = 0.01
@@ -93,7 +93,7 @@ def _feed_forward(plan: TrainingPlan, hidden: int, *, is_gated: bool) -> int | M
     return int(stated.need())
 
 
-class Model(Record):
+class ModelShape(Record):
     """Parameters: all of them, those of experts, and those that one token meets."""
 
     total: Estimate
@@ -103,7 +103,7 @@ class Model(Record):
     layers: Layers
 
 
-def model_of(plan: TrainingPlan) -> Model:
+def model_of(plan: TrainingPlan) -> ModelShape:
     """Counts as stated, else of the dimensions, norms and biases within a percent."""
     layers = layers_of(plan)
     vocabulary = plan.value("model.vocabulary_size").need()
@@ -118,7 +118,7 @@ def model_of(plan: TrainingPlan) -> Model:
     total = exactly(stated, "stated") if stated else within(whole, 0.01, _COUNTED)
     if not is_mixture:
         active = total
-    return Model(total, layers.of_experts, active, embedding, layers)
+    return ModelShape(total, layers.of_experts, active, embedding, layers)
 
 
 def _chosen(layers: Layers) -> int:
@@ -162,11 +162,11 @@ def step_flops(plan: TrainingPlan) -> Estimate:
     return estimate.times(tokens.value)
 
 
-def pipeline_of(plan: TrainingPlan) -> Pipeline:
+def pipeline_of(plan: TrainingPlan) -> PipelineShape:
     """The schedule; torchtitan cuts its local batch in a way of its own."""
     stages = degree(plan, "pipeline_parallel_size")
     if stages == 1:
-        return Pipeline(1, 1)
+        return PipelineShape(1, 1)
     steps = plan.value("batch.gradient_accumulation_steps")
     if plan.value("run.framework").value == "torchtitan":
         reason = "torchtitan cuts the local batch into pipeline micro-batches by itself"
@@ -175,7 +175,7 @@ def pipeline_of(plan: TrainingPlan) -> Pipeline:
     each = plan.value("parallelism.layers_per_virtual_stage").or_else(0)
     if not chunks and each:
         chunks = plan.value("model.layers").need() // (stages * each)
-    return Pipeline(stages, steps.need(), max(chunks, 1))
+    return PipelineShape(stages, steps.need(), max(chunks, 1))
 
 
 def micro_batches(plan: TrainingPlan) -> int:

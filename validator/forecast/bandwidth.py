@@ -19,9 +19,9 @@ from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.models.bus_bandwidth import Collective
 from speccheck.validator.models.expectation import (
     Algorithm,
+    CollectiveSetting,
     Expectation,
     Floors,
-    Setting,
     expectation,
     implausible,
 )
@@ -91,7 +91,7 @@ def _is_of_rack(gpu: GpuReadings, about: Conditions) -> bool:
 
 
 def algorithms(
-    setting: Setting, run: CollectiveRun, about: Conditions, size_bytes: int
+    setting: CollectiveSetting, run: CollectiveRun, about: Conditions, size_bytes: int
 ) -> Choice:
     """What was forced, else what the tuner told, else rings, with NVLS or without."""
     forced = run.algorithm.value or ""
@@ -156,7 +156,7 @@ def _tuned(communicators: Iterable[Communicator], size_bytes: int) -> Algorithm 
 
 
 def sums_in_network(
-    setting: Setting, about: Conditions, adapters: Adapters | None
+    setting: CollectiveSetting, about: Conditions, adapters: Adapters | None
 ) -> Choice:
     """Whether switches of the network add up (SHARP): it raises no floor."""
     if setting.domains == 1 or setting.collective != "all_reduce" or adapters is None:
@@ -208,7 +208,7 @@ class Prospect(Record):
     possible: tuple[Expectation, ...]
     open: tuple[str, ...] = ()
     forced: str = ""
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[CollectiveSetting, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -280,9 +280,9 @@ def prospect(
     gpu = _gpu(run, about)
     domains = domains_joined(ranks, nodes, gpu, about)
     adapters = about.adapters() if max(domains.ways) > 1 else None
-    bare = Setting(collective, ranks, nodes, gpu)
+    bare = CollectiveSetting(collective, ranks, nodes, gpu)
     forced = ""
-    settings: list[Setting] = []
+    settings: list[CollectiveSetting] = []
     opened = dict.fromkeys([OPEN_DOMAIN] if domains.is_open else [])
     for count in dict.fromkeys(domains.ways):
         setting = _with_adapters(bare._replace(domains=count), adapters)
@@ -319,7 +319,9 @@ def _gpu(run: CollectiveRun, about: Conditions) -> GpuReadings:
     return gpu_readings
 
 
-def _with_adapters(setting: Setting, adapters: Adapters | None) -> Setting:
+def _with_adapters(
+    setting: CollectiveSetting, adapters: Adapters | None
+) -> CollectiveSetting:
     if adapters is None or setting.domains == 1:
         return setting
     # Of racks, every node has all of its GPUs at work, or nobody knows.
@@ -331,7 +333,7 @@ def _with_adapters(setting: Setting, adapters: Adapters | None) -> Setting:
 
 
 def _beside_readings(
-    setting: Setting, about: Conditions, adapters: Adapters | None
+    setting: CollectiveSetting, about: Conditions, adapters: Adapters | None
 ) -> str:
     """Why no published reading is of such wires; empty where some are."""
     if setting.domains == 1 and about.variable("NCCL_P2P_DISABLE") == "1":

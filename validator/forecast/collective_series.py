@@ -189,7 +189,7 @@ class Published(Record):
     source: str
 
 
-class Bounds(Record):
+class CurveBounds(Record):
     """What a curve is held against.
 
     basis: on what the floors rest, or why there are none.
@@ -200,23 +200,25 @@ class Bounds(Record):
     published: tuple[Published, ...] = ()
 
 
-def bounds_of(run: CollectiveRun, about: Conditions, sizes: Iterable[int]) -> Bounds:
+def bounds_of(
+    run: CollectiveRun, about: Conditions, sizes: Iterable[int]
+) -> CurveBounds:
     """What a run should reach at these sizes."""
     if not is_of_gpus(run):
-        return Bounds(basis=f"nothing is expected of {run.backend.value}")
+        return CurveBounds(basis=f"nothing is expected of {run.backend.value}")
     bounds: list[Bound] = []
     basis = ""
     try:
         if collective_of(run) is None:
-            return Bounds(basis=f"no readings of {run.collective.value}")
+            return CurveBounds(basis=f"no readings of {run.collective.value}")
         for size in sizes:
             result = prospect(run, about, size, None)
             bounds.append(_bound(size, result))
             basis = result.reason or _basis(result)
         published = tuple(_published(run, about))
     except MissingEvidence as missing:
-        return Bounds(basis=f"needs {missing.name}: {missing.reason}")
-    return Bounds(tuple(bounds), basis, published)
+        return CurveBounds(basis=f"needs {missing.name}: {missing.reason}")
+    return CurveBounds(tuple(bounds), basis, published)
 
 
 def _bound(size: int, result: Prospect) -> Bound:

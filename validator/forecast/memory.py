@@ -28,7 +28,7 @@ from speccheck.validator.models.parameters import (
 from speccheck.validator.models.peak_memory import (
     FAMILIES,
     Family,
-    Job,
+    MemoryJob,
     Peak,
     peak_of,
     stage_parameters,
@@ -40,7 +40,7 @@ from speccheck.validator.models.training_memory import (
     Recompute,
     Scheme,
     Sharding,
-    Work,
+    TrainingWork,
     activation_estimate,
     host_bytes,
     logit_estimate,
@@ -214,7 +214,7 @@ def is_offloaded(plan: TrainingPlan, part: str) -> bool:
     return bool(own)
 
 
-def work_of(plan: TrainingPlan) -> Work:
+def work_of(plan: TrainingPlan) -> TrainingWork:
     """What one rank computes at once; needs micro-batch and sequence length."""
     length = plan.value("batch.sequence_length").need()
     samples = plan.value("batch.micro_batch_size").need()
@@ -229,7 +229,7 @@ def work_of(plan: TrainingPlan) -> Work:
     is_one_by_one = engine in {"megatron", "deepspeed"}
     mode, is_sure = _recompute(plan)
     is_full = plan.value("run.role").value in _FILLED
-    return Work(
+    return TrainingWork(
         tokens=samples * length // max(context, 1),
         sequence_length=length,
         tensor_ranks=degree(plan, "tensor_parallel_size"),
@@ -289,7 +289,7 @@ def _loss(plan: TrainingPlan) -> str:
     return ""
 
 
-def job_of(plan: TrainingPlan, work: Work | None = None) -> Job:
+def job_of(plan: TrainingPlan, work: TrainingWork | None = None) -> MemoryJob:
     """States, and with `work` the rest; raises MissingEvidence for what states need."""
     sharding, stated = sharding_of(plan), plan.value("model.parameters").value
     dimensions = None
@@ -299,7 +299,7 @@ def job_of(plan: TrainingPlan, work: Work | None = None) -> Job:
         if stated is None:
             name, reason = "model.parameters", "nor the dimensions of a transformer"
             raise MissingEvidence(name, reason) from None
-    return Job(
+    return MemoryJob(
         parameters=stated,
         dimensions=dimensions,
         scheme=scheme_of(plan),
@@ -311,7 +311,7 @@ def job_of(plan: TrainingPlan, work: Work | None = None) -> Job:
     )
 
 
-def family_of(plan: TrainingPlan, job: Job) -> Family | None:
+def family_of(plan: TrainingPlan, job: MemoryJob) -> Family | None:
     """The rows that a plan is like; None where no published figure backs a value."""
     work, dimensions = job.work, job.dimensions
     if work is None or dimensions is None or dimensions.experts:
@@ -322,7 +322,7 @@ def family_of(plan: TrainingPlan, job: Job) -> Family | None:
 
 
 def _family_name(
-    plan: TrainingPlan, job: Job, work: Work, dimensions: Dimensions
+    plan: TrainingPlan, job: MemoryJob, work: TrainingWork, dimensions: Dimensions
 ) -> str:
     engine, stage = plan.value("parallelism.engine").or_else(""), job.sharding.stage
     is_flat = job.stages == 1 and work.tensor_ranks == 1
@@ -376,14 +376,14 @@ def memory_forecast(plan: TrainingPlan) -> Forecast:
     return Forecast("memory", quantities, _limit(plan))
 
 
-def peak_forecast(plan: TrainingPlan) -> tuple[Job, Peak]:
+def peak_forecast(plan: TrainingPlan) -> tuple[MemoryJob, Peak]:
     """The models' own answer; raises MissingEvidence for what states need."""
     work, _ = _tried(work_of, plan)
     job = job_of(plan, work)
     return job, _backed_peak(plan, job)[0]
 
 
-def _backed_peak(plan: TrainingPlan, job: Job) -> tuple[Peak, Family | None]:
+def _backed_peak(plan: TrainingPlan, job: MemoryJob) -> tuple[Peak, Family | None]:
     """The peak, and the family that backs its best value.
 
     None does where something that the value is made of is not known.
@@ -408,7 +408,7 @@ def unsharded_states(plan: TrainingPlan) -> tuple[Estimate, Estimate]:
     if dimensions is None and stated is None:
         name, reason = "model.parameters", "nor the dimensions of a transformer"
         raise MissingEvidence(name, reason)
-    peak = peak_of(Job(stated, dimensions, scheme_of(plan), whole))
+    peak = peak_of(MemoryJob(stated, dimensions, scheme_of(plan), whole))
     return peak.parameters, peak.states
 
 
@@ -458,7 +458,7 @@ def _limit(plan: TrainingPlan) -> Quantity:
 
 
 def _placed(
-    plan: TrainingPlan, job: Job, open_work: tuple[str, ...]
+    plan: TrainingPlan, job: MemoryJob, open_work: tuple[str, ...]
 ) -> tuple[Quantity, ...]:
     """All parts: what the job leaves open reaches to infinity."""
     peak, family = _backed_peak(plan, job)
@@ -499,7 +499,7 @@ def _is_open(estimate: Estimate) -> bool:
 
 def _unplaced(
     dimensions: Dimensions | None,
-    work: Work | None,
+    work: TrainingWork | None,
     no_job: tuple[str, ...],
     open_work: tuple[str, ...],
 ) -> tuple[Quantity, ...]:
@@ -519,7 +519,7 @@ def _unplaced(
     )
 
 
-def states_note(job: Job, peak: Peak) -> str:
+def states_note(job: MemoryJob, peak: Peak) -> str:
     """`30.0 billion parameters x 4.2 bytes at stage 1 over 64 / 8 ...`."""
     count = peak.parameters.lower * job.stages
     ranks = job.sharding.model_ranks * job.stages
@@ -532,7 +532,7 @@ def states_note(job: Job, peak: Peak) -> str:
     return f"{text} / {ranks} model-parallel ranks" if ranks > 1 else text
 
 
-def _activations_note(dimensions: Dimensions | None, work: Work | None) -> str:
+def _activations_note(dimensions: Dimensions | None, work: TrainingWork | None) -> str:
     if work is None or dimensions is None:
         return ""
     layers = -(-dimensions.layers // work.pipeline_ranks)
@@ -547,7 +547,7 @@ def _activations_note(dimensions: Dimensions | None, work: Work | None) -> str:
     return f"{text}, {mode}"
 
 
-def _logits_note(job: Job, peak: Peak) -> str:
+def _logits_note(job: MemoryJob, peak: Peak) -> str:
     work, dimensions = job.work, job.dimensions
     if work is None or dimensions is None or not dimensions.vocabulary_size:
         return ""

@@ -62,7 +62,7 @@ _WEIGHT_STAGE = 3
 _LEAST_SHARE, _USUAL_SHARE = 0.80, 0.92
 
 
-class Group(Record):
+class ParallelGroup(Record):
     """A data-parallel group: scheme, ranks, and how many of them share a node."""
 
     scheme: Scheme
@@ -82,7 +82,7 @@ def sharding_stage(plan: TrainingPlan) -> int:
     return int(leaf.need())
 
 
-def data_parallel_group(plan: TrainingPlan) -> Group:
+def data_parallel_group(plan: TrainingPlan) -> ParallelGroup:
     """Context-parallel ranks exchange gradients like data-parallel ones."""
     stage = sharding_stage(plan)
     scheme: Scheme = "ddp" if stage == 0 else "distributed-optimizer"
@@ -95,7 +95,7 @@ def data_parallel_group(plan: TrainingPlan) -> Group:
     local = plan.value("cluster.gpus_per_node").or_else(0)
     # Tensor-parallel ranks are innermost: the others of a node are of the group.
     of_node = max(local // degree(plan, "tensor_parallel_size"), 1) if local else 0
-    return Group(scheme, shards, ranks // shards, of_node)
+    return ParallelGroup(scheme, shards, ranks // shards, of_node)
 
 
 def gradient_bytes(plan: TrainingPlan) -> Estimate:
@@ -146,12 +146,12 @@ def data_parallel_traffic(plan: TrainingPlan) -> Estimate:
     )
 
 
-def _among_experts(group: Group, experts: int) -> Group:
+def _among_experts(group: ParallelGroup, experts: int) -> ParallelGroup:
     """The ranks that hold the same experts."""
     return group._replace(ranks=max(group.ranks // experts, 1))
 
 
-def _sent(group: Group, parameters: float, width: float, steps: int) -> float:
+def _sent(group: ParallelGroup, parameters: float, width: float, steps: int) -> float:
     """Within the group that shards, and between its replicas what it holds."""
     result = data_parallel_bytes(
         group.scheme, parameters, group.ranks, gradient_bytes=width, micro_batches=steps

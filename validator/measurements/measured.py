@@ -24,12 +24,12 @@ from speccheck.validator.evidence.measurement.device import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.collective_series import (
-    Bounds,
+    CurveBounds,
     all_points,
     bounds_of,
     seconds_at,
 )
-from speccheck.validator.models.curve import Curve, Point, curve
+from speccheck.validator.models.curve import Curve, CurvePoint, curve
 
 if TYPE_CHECKING:
     from speccheck.validator.measurements.telemetry import MeasuredTelemetry
@@ -78,7 +78,7 @@ class MeasuredCurve(Record):
     unfinished: str
     files: tuple[str, ...]
     placed: tuple[PlacedCurve, ...]
-    held_to: Bounds = Bounds()
+    held_to: CurveBounds = CurveBounds()
     path: str = ""
 
     @property
@@ -129,7 +129,7 @@ def _measured(runs: list[CollectiveRun], about: Conditions | None) -> MeasuredCu
         unfinished=next(filter(None, map(_unfinished, runs)), ""),
         files=tuple(dict.fromkeys(_files(runs))),
         placed=tuple(placed),
-        held_to=bounds_of(first, about, sizes) if about else Bounds(),
+        held_to=bounds_of(first, about, sizes) if about else CurveBounds(),
         path=_path(first, about) if about else "",
     )
 
@@ -143,7 +143,7 @@ def _placed(runs: Iterable[CollectiveRun]) -> Iterator[PlacedCurve]:
         yield PlacedCurve(placement, curve(points), tuple(_spread(points)))
 
 
-def _spread(points: Iterable[Point]) -> Iterator[tuple[float, float, float]]:
+def _spread(points: Iterable[CurvePoint]) -> Iterator[tuple[float, float, float]]:
     rates: dict[int, list[float]] = {}
     for point in points:
         rates.setdefault(point.size_bytes, []).append(point.bus_bytes_per_second)
@@ -165,9 +165,9 @@ def _path(run: CollectiveRun, about: Conditions) -> str:
     return path.words if path.is_proven else f"path not proven: {path.words}"
 
 
-def _points(run: CollectiveRun) -> Iterator[Point]:
+def _points(run: CollectiveRun) -> Iterator[CurvePoint]:
     for point in all_points(run):
-        yield Point(point.size_bytes, seconds_at(run, point.at), point.bus)
+        yield CurvePoint(point.size_bytes, seconds_at(run, point.at), point.bus)
 
 
 def _unfinished(run: CollectiveRun) -> str:
@@ -396,7 +396,7 @@ def _span(result: RatesOfParts) -> MeasuredRates:
     )
 
 
-class Measured(Record):
+class Measurements(Record):
     """Curves of collectives, rates of parts, ways of the bytes, and what there is.
 
     telemetry: what the logs of a run hold; None without such logs.
@@ -409,9 +409,9 @@ class Measured(Record):
     telemetry: "MeasuredTelemetry | None" = None
 
 
-def measured_of(kinds: tuple[str, ...], evidence: Evidence) -> Measured:
+def measured_of(kinds: tuple[str, ...], evidence: Evidence) -> Measurements:
     """What the evidence of a plan tells of its measurements, of which it has some."""
-    return Measured(
+    return Measurements(
         kinds,
         measured_curves(evidence),
         measured_rates(evidence),

@@ -133,7 +133,7 @@ _RING_PLATEAU = 1.4
 _NVLS_BUS: dict[Architecture, float] = {"hopper": 480.0, "blackwell": 846.0}
 
 
-class Communicator(Record):
+class CommunicatorShape(Record):
     """The GPUs of an all-reduce, and the channels that NCCL found between them.
 
     Attributes:
@@ -166,7 +166,7 @@ class Communicator(Record):
         return constants_of(self.version)
 
 
-def latency(who: Communicator, algorithm: Algorithm, protocol: Protocol) -> float:
+def latency(who: CommunicatorShape, algorithm: Algorithm, protocol: Protocol) -> float:
     """Seconds that an all-reduce of nothing takes."""
     at = PROTOCOLS.index(protocol)
     of = who.constants
@@ -189,7 +189,7 @@ def nvls_tree_latency(nodes: int, version: Version = NEWEST) -> float:
     return (of.nvls + 2 * math.floor(math.log2(nodes)) * of.network_nvls_tree) * _MICRO
 
 
-def ring_bandwidth(who: Communicator, protocol: Protocol) -> float:
+def ring_bandwidth(who: CommunicatorShape, protocol: Protocol) -> float:
     """Algorithm bandwidth of the ring, bytes per second."""
     bus = who.channels * who.channel_rate
     if protocol == "ll":
@@ -201,7 +201,7 @@ def ring_bandwidth(who: Communicator, protocol: Protocol) -> float:
     return bus / bus_factor("all_reduce", who.ranks)
 
 
-def _ll_bound(who: Communicator) -> float:
+def _ll_bound(who: CommunicatorShape) -> float:
     if who.nodes == 1:
         return who.constants.ll_of_node[who.architecture]
     two, more = _LL_OF_NODES[who.cpu]
@@ -212,7 +212,7 @@ def _of_nodes(triple: Triple, nodes: int) -> float:
     return triple[min(nodes, 3) - 1]
 
 
-def tree_bandwidth(who: Communicator) -> float:
+def tree_bandwidth(who: CommunicatorShape) -> float:
     """Algorithm bandwidth of the tree with Simple, for large messages.
 
     Up and down share the links, hence the half. Messages up to 256 MiB reach 0.4 to
@@ -223,7 +223,7 @@ def tree_bandwidth(who: Communicator) -> float:
     return min(_TREE_SHARE * bus, who.channels * each) / 2
 
 
-def ring_time(who: Communicator, size_bytes: float) -> Estimate:
+def ring_time(who: CommunicatorShape, size_bytes: float) -> Estimate:
     """Seconds of the fastest protocol of the ring."""
     times = []
     for protocol in PROTOCOLS:
@@ -235,7 +235,7 @@ def ring_time(who: Communicator, size_bytes: float) -> Estimate:
     return estimate if who.nodes == 1 else estimate._replace(kind="advisory", valid="")
 
 
-def nvls_time(who: Communicator, size_bytes: float) -> Estimate | None:
+def nvls_time(who: CommunicatorShape, size_bytes: float) -> Estimate | None:
     """Seconds of a sum formed in the NVSwitch of one node; None where there is none."""
     rate = _NVLS_BUS.get(who.architecture)
     if rate is None or who.nodes > 1:
@@ -251,7 +251,7 @@ def _banded(seconds: float, valid: str) -> Estimate:
     return Estimate(seconds, low, high, "calibrated", _SOURCE, valid)
 
 
-def ring_tree_crossover(who: Communicator) -> Estimate:
+def ring_tree_crossover(who: CommunicatorShape) -> Estimate:
     """Bytes from which on the ring beats the tree, both with Simple."""
     ring = _RING_PLATEAU * latency(who, "ring", "simple")
     head_start = ring - latency(who, "tree", "simple")

@@ -17,7 +17,7 @@ _SMALL_BYTES = 8192
 _FALL = 0.10
 
 
-class Point(Record):
+class CurvePoint(Record):
     """One size of message: bytes, seconds, bytes per second of bus bandwidth."""
 
     size_bytes: int
@@ -36,10 +36,10 @@ class Knee(Record):
 class Curve(Record):
     """Points in order of their size, each size once."""
 
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
 
     @property
-    def peak(self) -> Point | None:
+    def peak(self) -> CurvePoint | None:
         """The point of the highest bandwidth; None without points."""
         return max(
             self.points, key=lambda point: point.bus_bytes_per_second, default=None
@@ -84,7 +84,7 @@ class Curve(Record):
         collective itself, and their bandwidth is noise.
         """
         knees: list[Knee] = []
-        best: Point | None = None
+        best: CurvePoint | None = None
         for point in self.points:
             if point.size_bytes <= _SMALL_BYTES:
                 continue
@@ -96,22 +96,22 @@ class Curve(Record):
         return tuple(knees)
 
 
-def curve(points: Iterable[Point]) -> Curve:
+def curve(points: Iterable[CurvePoint]) -> Curve:
     """A curve of measured points; of several of one size the median counts."""
-    by_size: dict[int, list[Point]] = {}
+    by_size: dict[int, list[CurvePoint]] = {}
     for point in points:
         by_size.setdefault(point.size_bytes, []).append(point)
     return Curve(tuple(_middle(by_size[size]) for size in sorted(by_size)))
 
 
-def _middle(points: Sequence[Point]) -> Point:
+def _middle(points: Sequence[CurvePoint]) -> CurvePoint:
     times = [point.seconds for point in points if point.seconds is not None]
-    return Point(
+    return CurvePoint(
         points[0].size_bytes,
         median(times) if times else None,
         median(map(_rate, points)),
     )
 
 
-def _rate(point: Point) -> float:
+def _rate(point: CurvePoint) -> float:
     return point.bus_bytes_per_second

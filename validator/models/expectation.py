@@ -22,7 +22,7 @@ from speccheck.validator.models.bus_bandwidth import (
     hierarchical_ceiling,
     ring_ceiling,
 )
-from speccheck.validator.models.collective_time import Communicator, latency
+from speccheck.validator.models.collective_time import CommunicatorShape, latency
 from speccheck.validator.models.estimate import Estimate
 
 # ring is also the algorithm of collectives for which NCCL has no other.
@@ -31,7 +31,7 @@ Algorithm = Literal["ring", "tree", "nvls", "nvls_tree", "collnet"]
 OF_RINGS: tuple[Collective, ...] = ("all_reduce", "all_gather", "reduce_scatter")
 
 
-class Setting(Record):
+class CollectiveSetting(Record):
     """Who took part in a collective, and over which wires.
 
     Attributes:
@@ -89,7 +89,7 @@ class Ceilings(Record):
         return max((value for value in self[:-1] if value is not None), default=None)
 
 
-def ceilings(setting: Setting) -> Ceilings:
+def ceilings(setting: CollectiveSetting) -> Ceilings:
     """What the wires of a setting allow; nothing where too little is known of them."""
     if setting.domains == 1:
         return _of_domain(setting)
@@ -117,7 +117,11 @@ def ceilings(setting: Setting) -> Ceilings:
 
 
 def _of_all_reduce(
-    setting: Setting, ring: float, widest: float, network: Network, helped: Network
+    setting: CollectiveSetting,
+    ring: float,
+    widest: float,
+    network: Network,
+    helped: Network,
 ) -> Ceilings:
     sums = hierarchical_ceiling(network).value
     most = max(widest, hierarchical_ceiling(helped).value)
@@ -135,7 +139,7 @@ def _of_all_reduce(
     )
 
 
-def _of_domain(setting: Setting) -> Ceilings:
+def _of_domain(setting: CollectiveSetting) -> Ceilings:
     if setting.collective not in {*OF_RINGS, "all_to_all"}:
         return Ceilings()
     bound, cap = _link_bound(setting), setting.gpu.cap
@@ -144,7 +148,7 @@ def _of_domain(setting: Setting) -> Ceilings:
     return Ceilings(domain=None if cap is None else min(bound, cap), wires=bound)
 
 
-def _link_bound(setting: Setting) -> float | None:
+def _link_bound(setting: CollectiveSetting) -> float | None:
     """Of NVLink: sums formed in its switches need half of the bytes, nothing less."""
     links = setting.gpu.link_bytes
     if links is None or setting.collective != "all_reduce":
@@ -215,7 +219,7 @@ class Expectation(Record):
 
 
 def expectation(
-    setting: Setting, size_bytes: int, floors: Floors | None = None
+    setting: CollectiveSetting, size_bytes: int, floors: Floors | None = None
 ) -> Expectation:
     """What healthy machines reach, and the floors below which these are too slow.
 
@@ -247,7 +251,7 @@ def expectation(
     )
 
 
-def _outside(setting: Setting, size_bytes: int, floors: Floors) -> str:
+def _outside(setting: CollectiveSetting, size_bytes: int, floors: Floors) -> str:
     """Why the range of published readings ends before this setting."""
     size = shown_bytes(size_bytes)
     is_uneven = setting.ranks < 2 or setting.ranks % setting.domains  # noqa: PLR2004
@@ -291,12 +295,12 @@ def _outside(setting: Setting, size_bytes: int, floors: Floors) -> str:
     return next((reason for holds, reason in reasons if holds), "")
 
 
-def _has_no_curve(setting: Setting) -> bool:
+def _has_no_curve(setting: CollectiveSetting) -> bool:
     """Whether nobody tells what is usual at each size, inside one domain."""
     return not setting.gpu.shares or setting.collective != "all_reduce"
 
 
-def _is_bound_by_links(setting: Setting) -> bool:
+def _is_bound_by_links(setting: CollectiveSetting) -> bool:
     """Whether NVLink carries less than the adapters of a domain, as in racks.
 
     Two racks of GB200 climb from 596 GB/s at 1 GiB to 810 at 16 GiB
@@ -311,7 +315,7 @@ def _is_bound_by_links(setting: Setting) -> bool:
 _Base = tuple[float, str, Estimate]
 
 
-def _across(setting: Setting) -> _Base | str:
+def _across(setting: CollectiveSetting) -> _Base | str:
     """Between nodes: the ceiling of the ring, or of all-to-all."""
     bounds, gpus = ceilings(setting), setting.gpus_per_domain
     each = (setting.network_bytes_per_gpu or 0.0) / GIGA
@@ -335,7 +339,7 @@ def _across(setting: Setting) -> _Base | str:
 _POINTS = "published runs of 2 to 36 nodes"
 
 
-def _within(setting: Setting, size_bytes: int) -> _Base | str:
+def _within(setting: CollectiveSetting, size_bytes: int) -> _Base | str:
     """Inside one NVLink domain: what a healthy one reaches at this size."""
     gpu = setting.gpu
     if setting.ranks > gpu.gpus:
@@ -353,7 +357,7 @@ def _within(setting: Setting, size_bytes: int) -> _Base | str:
     return base, basis, reference
 
 
-def _peak(setting: Setting) -> tuple[float, str] | str:
+def _peak(setting: CollectiveSetting) -> tuple[float, str] | str:
     """Of messages that are large enough, and how it was reached."""
     if setting.collective == "all_to_all":
         return "no readings of all-to-all inside one domain that show its limit"
@@ -364,7 +368,7 @@ def _peak(setting: Setting) -> tuple[float, str] | str:
     return _peak_of_all_reduce(setting._replace(algorithm="ring"))
 
 
-def _peak_of_all_reduce(setting: Setting) -> tuple[float, str] | str:
+def _peak_of_all_reduce(setting: CollectiveSetting) -> tuple[float, str] | str:
     gpu = setting.gpu
     peaks: dict[str, float] = {}
     if gpu.ring is not None:
@@ -385,7 +389,7 @@ def _peak_of_all_reduce(setting: Setting) -> tuple[float, str] | str:
 _WORDS = {"ring": "rings", "nvls": "NVLS"}
 
 
-def _of_fewer(setting: Setting) -> float:
+def _of_fewer(setting: CollectiveSetting) -> float:
     """NVLS moves as many bytes per second for each GPU, whatever their number.
 
     Five to seven of eight H200, six and seven of eight B200: within 6 percent.
@@ -394,7 +398,7 @@ def _of_fewer(setting: Setting) -> float:
     return bus_factor("all_reduce", setting.ranks) / whole
 
 
-def share_of_peak(setting: Setting, size_bytes: int) -> float:
+def share_of_peak(setting: CollectiveSetting, size_bytes: int) -> float:
     """What a domain reaches at a size, of its best; 1 where no curve tells."""
     curve = sorted(setting.gpu.shares.items())
     if not curve or size_bytes >= curve[-1][0]:
@@ -407,7 +411,9 @@ def share_of_peak(setting: Setting, size_bytes: int) -> float:
     return first + part * (second - first)
 
 
-def implausible(setting: Setting, threshold: float, size_bytes: int = 0) -> str:
+def implausible(
+    setting: CollectiveSetting, threshold: float, size_bytes: int = 0
+) -> str:
     """Why nobody can reach a threshold, bytes per second; empty where one can.
 
     size_bytes: of the messages that it is meant for; 0 for messages of any size.
@@ -428,12 +434,12 @@ def implausible(setting: Setting, threshold: float, size_bytes: int = 0) -> str:
 
 
 def small_message_seconds(
-    setting: Setting, architecture: Architecture
+    setting: CollectiveSetting, architecture: Architecture
 ) -> Estimate | None:
     """What an all-reduce of a few bytes takes, by the faster of ring and tree."""
     if setting.collective != "all_reduce" or setting.ranks % setting.domains:
         return None
-    who = Communicator(architecture, setting.domains, setting.gpus_per_domain)
+    who = CommunicatorShape(architecture, setting.domains, setting.gpus_per_domain)
     value = latency(who, "ring", "ll")
     if setting.domains > 1:
         value = min(value, latency(who, "tree", "ll"))

@@ -122,7 +122,7 @@ def latent_attention_width(
     return heads * (key_dimension + value_dimension) / 2
 
 
-class Step(Record):
+class TrainingStep(Record):
     """One optimizer step of a GPT model whose feed-forward size is 4 x hidden."""
 
     samples: int
@@ -132,17 +132,17 @@ class Step(Record):
     vocabulary_size: int
 
 
-def megatron_model_flops(step: Step) -> Estimate:
+def megatron_model_flops(step: TrainingStep) -> Estimate:
     """Model FLOPs of a step, as Megatron-LM's papers count them for MFU."""
     return exactly(_gpt_flops(step, 72, 12), _KORTHIKANTI)
 
 
-def recomputed_flops(step: Step) -> Estimate:
+def recomputed_flops(step: TrainingStep) -> Estimate:
     """Hardware FLOPs of a step that recomputes all activations: one more forward."""
     return exactly(_gpt_flops(step, 96, 16), _NARAYANAN)
 
 
-def _gpt_flops(step: Step, per_layer: int, per_head: int) -> float:
+def _gpt_flops(step: TrainingStep, per_layer: int, per_head: int) -> float:
     hidden = step.hidden_size
     tokens = step.samples * step.sequence_length
     attention = step.sequence_length / (6 * hidden)

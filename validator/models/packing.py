@@ -13,7 +13,7 @@ from speccheck.validator.models.estimate import Estimate, exactly
 _SOURCE = "tokens / sequence length; first fit leaves less than the longest sample"
 
 
-class Samples(Record):
+class PackedSamples(Record):
     """Samples of an epoch or a batch, in tokens."""
 
     number: int
@@ -26,7 +26,7 @@ def padded_share(mean_length: float, padded_length: int) -> Estimate:
     return exactly(1 - mean_length / padded_length, "1 - mean length / padded length")
 
 
-def packed_sequences(samples: Samples, sequence_length: int) -> Estimate:
+def packed_sequences(samples: PackedSamples, sequence_length: int) -> Estimate:
     """Sequences that samples no longer than a sequence fill."""
     tokens = samples.number * samples.mean_length
     least = math.ceil(tokens / sequence_length)
@@ -35,7 +35,7 @@ def packed_sequences(samples: Samples, sequence_length: int) -> Estimate:
     return Estimate(least, least, max(least, most), "lower_bound", _SOURCE, "first fit")
 
 
-def packing_gain(samples: Samples, sequence_length: int) -> Estimate:
+def packing_gain(samples: PackedSamples, sequence_length: int) -> Estimate:
     """Samples of a step with packing over those of padding each to the full length."""
     sequences = packed_sequences(samples, sequence_length)
     return sequences._replace(

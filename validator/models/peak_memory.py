@@ -26,7 +26,7 @@ from speccheck.validator.models.training_memory import (
     WEIGHT_STAGE,
     Scheme,
     Sharding,
-    Work,
+    TrainingWork,
     activation_estimate,
     bytes_per_parameter,
     frozen_base_bytes,
@@ -100,7 +100,7 @@ FAMILIES = {
 }
 
 
-class Job(Record):
+class MemoryJob(Record):
     """One GPU's share of a plan.
 
     Attributes:
@@ -120,7 +120,7 @@ class Job(Record):
     scheme: Scheme
     sharding: Sharding
     stages: int = 1
-    work: Work | None = None
+    work: TrainingWork | None = None
     expert_sharding: Sharding | None = None
     keeps_gathered: bool | None = None
     embeddings_are_slots: bool = False
@@ -159,7 +159,7 @@ class Peak(Record):
         )
 
 
-def stage_parameters(job: Job) -> Estimate:
+def stage_parameters(job: MemoryJob) -> Estimate:
     """Of the fullest pipeline stage, before tensor-parallel ranks cut it."""
     dimensions, stages = job.dimensions, job.stages
     if dimensions is None:
@@ -190,7 +190,7 @@ def stage_parameters(job: Job) -> Estimate:
     return Estimate(value, min(lower, value), max(upper, value), whole.kind, COUNT)
 
 
-def peak_of(job: Job, family: Family | None = None) -> Peak:
+def peak_of(job: MemoryJob, family: Family | None = None) -> Peak:
     """The parts; those that the job leaves open reach to infinity."""
     parameters = stage_parameters(job)
     states = _states(job, parameters)
@@ -219,7 +219,7 @@ def peak_of(job: Job, family: Family | None = None) -> Peak:
     )
 
 
-def _states(job: Job, parameters: Estimate) -> Estimate:
+def _states(job: MemoryJob, parameters: Estimate) -> Estimate:
     dense, cut = job.sharding, job.expert_sharding
     if cut is None:
         return state_bytes(parameters, job.scheme, dense)
@@ -241,7 +241,7 @@ def _states(job: Job, parameters: Estimate) -> Estimate:
     )
 
 
-def _expert_parameters(job: Job, parameters: Estimate) -> Estimate:
+def _expert_parameters(job: MemoryJob, parameters: Estimate) -> Estimate:
     """Of the routed experts on the fullest stage; the rest of it is dense.
 
     What is not known to be dense counts as experts, which more ranks cut.
@@ -258,7 +258,7 @@ def _expert_parameters(job: Job, parameters: Estimate) -> Estimate:
     return Estimate(lower, lower, parameters.upper, "lower_bound", COUNT)
 
 
-def buffer_estimate(job: Job, parameters: Estimate) -> Estimate:
+def buffer_estimate(job: MemoryJob, parameters: Estimate) -> Estimate:
     """Weights gathered for the layer at work; between micro-batches with a pipeline."""
     source = "torchtitan rows tt-01 to tt-18: three layers, embedding and head at once"
     is_gathered = job.sharding.stage >= WEIGHT_STAGE
@@ -288,7 +288,7 @@ def zero3_module_bytes(largest_module_parameters: int) -> int:
     return 4 * largest_module_parameters
 
 
-def _megatron_deepspeed_kept(job: Job, layers: int) -> float:
+def _megatron_deepspeed_kept(job: MemoryJob, layers: int) -> float:
     """Full recomputation: inputs of the layers and the output of the stage.
 
     The first stage holds them for a micro-batch of each stage, however few there are.
@@ -300,7 +300,7 @@ def _megatron_deepspeed_kept(job: Job, layers: int) -> float:
     return boundary * (layers + 1) * work.micro_batches_in_flight
 
 
-def _with_the_larger(job: Job, family: Family | None, peak: Peak) -> Peak:
+def _with_the_larger(job: MemoryJob, family: Family | None, peak: Peak) -> Peak:
     """Of logits and a layer's working set only the larger is there at the peak."""
     dimensions, work = job.dimensions, job.work
     if dimensions is None or work is None:
@@ -339,7 +339,7 @@ def single_device_active(
     parameters: Estimate,
     dimensions: Dimensions,
     scheme: Scheme,
-    work: Work,
+    work: TrainingWork,
     *,
     pages_optimizer: bool = False,
 ) -> Estimate:
@@ -385,7 +385,9 @@ class FrozenBase(Record):
     shard_ranks: int = 1
 
 
-def adapter_peak(base: FrozenBase, dimensions: Dimensions, work: Work) -> Estimate:
+def adapter_peak(
+    base: FrozenBase, dimensions: Dimensions, work: TrainingWork
+) -> Estimate:
     """Bytes of base, kept activations, logits, and three gathered layers if sharded."""
     weights = frozen_base_bytes(
         base.parameters,

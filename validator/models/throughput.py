@@ -17,7 +17,7 @@ _EQUAL_STAGES = "equal stages, no exposed communication, one-forward-one-backwar
 _SCALING_BAND = 0.03
 
 
-class Pipeline(Record):
+class PipelineShape(Record):
     """A schedule: stages, micro-batches of a step, model chunks on each stage."""
 
     stages: int
@@ -25,21 +25,21 @@ class Pipeline(Record):
     chunks: int = 1
 
 
-def idle_share(pipeline: Pipeline) -> Estimate:
+def idle_share(pipeline: PipelineShape) -> Estimate:
     """Idle time in the time of the step: (p - 1) / (v m + p - 1)."""
     waits = pipeline.stages - 1
     work = pipeline.chunks * pipeline.micro_batches
     return exactly(waits / (work + waits), _SOURCE)._replace(valid=_EQUAL_STAGES)
 
 
-def idle_over_ideal(pipeline: Pipeline) -> Estimate:
+def idle_over_ideal(pipeline: PipelineShape) -> Estimate:
     """Idle time over the time without it: (p - 1) / (v m)."""
     work = pipeline.chunks * pipeline.micro_batches
     return exactly((pipeline.stages - 1) / work, _SOURCE)._replace(valid=_EQUAL_STAGES)
 
 
 def scaled_throughput(
-    measured: float, pipeline: Pipeline, micro_batches: int
+    measured: float, pipeline: PipelineShape, micro_batches: int
 ) -> Estimate:
     """Throughput of one GPU when the same batch is spread over more of them.
 

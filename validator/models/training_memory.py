@@ -50,7 +50,7 @@ _MOST_LOGIT_BYTES = 16.0
 _MOST_INTERLEAVED = 2
 
 
-class Work(Record):
+class TrainingWork(Record):
     """What one rank computes at once.
 
     tokens: micro-batch x sequence / context-parallel ranks. recompute: none, selective
@@ -153,13 +153,13 @@ def interleave_factor(stages: int, chunks: int) -> float:
     return 1 + (stages - 1) / (stages * chunks)
 
 
-def boundary_bytes(dimensions: Dimensions, work: Work) -> float:
+def boundary_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
     """Input of one layer for one micro-batch, which full recomputation keeps."""
     ranks = work.tensor_ranks if work.shards_sequence else 1
     return work.bytes_of_element * dimensions.hidden_size * work.tokens / ranks
 
 
-def most_layer_bytes(dimensions: Dimensions, work: Work) -> float:
+def most_layer_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
     """One layer at most, with stored scores unless a flash kernel is sure."""
     if dimensions.feed_forward_size is None or dimensions.experts:
         return float("inf")
@@ -175,7 +175,7 @@ def most_layer_bytes(dimensions: Dimensions, work: Work) -> float:
     return elements * work.bytes_of_element * work.tokens
 
 
-def kept_elements(dimensions: Dimensions, work: Work) -> float | None:
+def kept_elements(dimensions: Dimensions, work: TrainingWork) -> float | None:
     """The best count of elements of a token and layer; None where it is open."""
     if work.recompute == "full":
         return float(dimensions.hidden_size)
@@ -192,7 +192,9 @@ def kept_elements(dimensions: Dimensions, work: Work) -> float | None:
     return None
 
 
-def activation_estimate(dimensions: Dimensions, work: Work, layers: int) -> Estimate:
+def activation_estimate(
+    dimensions: Dimensions, work: TrainingWork, layers: int
+) -> Estimate:
     """What `layers` layers keep for all micro-batches in flight.
 
     Lower: nothing but the inputs of layers, which every mode keeps. Upper: every layer
@@ -218,7 +220,7 @@ def activation_estimate(dimensions: Dimensions, work: Work, layers: int) -> Esti
     return Estimate(max(kept * token * held, lower), lower, upper, "calibrated", COUNT)
 
 
-def working_set_bytes(dimensions: Dimensions, work: Work) -> float:
+def working_set_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
     """One layer as it is computed again, nothing of it thrown away."""
     share = COMPILED_SHARE if work.is_compiled else 1.0
     token = work.bytes_of_element * work.tokens / work.tensor_ranks
@@ -240,7 +242,7 @@ def logit_bytes(
     return each * tokens * vocabulary / tensor_ranks
 
 
-def logit_estimate(dimensions: Dimensions, work: Work) -> Estimate:
+def logit_estimate(dimensions: Dimensions, work: TrainingWork) -> Estimate:
     """Logits of the rank that computes the loss; open where the loss is not known."""
     source = "rows of memory.csv by kind of loss"
     vocabulary = dimensions.vocabulary_size

@@ -22,7 +22,12 @@ API; Kubeflow training-operator (PET_NNODES); Ray src/ray/common/constants.h.
 
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.evidence.node.node import MOST_NUMBER, NAME, Launch, wrong
+from speccheck.validator.evidence.node.node import (
+    MOST_NUMBER,
+    NAME,
+    ProcessLaunch,
+    wrong,
+)
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.node.host_names import HostNamesError, unfold
 
@@ -156,14 +161,14 @@ class _Ranks(Record):
     ranks: int | None
 
 
-def launch_of(environ: Mapping[str, str], host: str = "") -> Launch:
+def launch_of(environ: Mapping[str, str], host: str = "") -> ProcessLaunch:
     """How the process of these variables was started, on the machine of that name."""
     result = _Told(environ)
     engine = next((name for name, marks in _OWNERS if result.has(marks)), "none")
     ranks = _ranks(result)
     rank, size = _counted(result, ranks)
     local_rank, local_ranks = _local(result, ranks)
-    launch = Launch(
+    launch = ProcessLaunch(
         engine=engine,
         node=_node(result, engine, host),
         job=result.text("job", (JOB,)) or _job(result, engine),
@@ -178,7 +183,7 @@ def launch_of(environ: Mapping[str, str], host: str = "") -> Launch:
     return launch._replace(nodes=nodes, node_list=node_list, unknown=result.unknown)
 
 
-def name_of(launch: Launch, host: str) -> str:
+def name_of(launch: ProcessLaunch, host: str) -> str:
     """What the node is called in files and lines: by its engine, else by itself."""
     return launch.node or (host if NAME.fullmatch(host) else "node")
 

@@ -4,7 +4,11 @@ from typing import Annotated, Literal
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.serialise import TOOL, Tool, alike, document_text
-from speccheck.validator.straggler_search.follow_up import Answer, Outcome, Planned
+from speccheck.validator.straggler_search.follow_up import (
+    Answer,
+    Planned,
+    SearchOutcome,
+)
 from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     JudgedSets,
@@ -14,7 +18,7 @@ from speccheck.validator.straggler_search.judgement import (
     undecided_words,
 )
 from speccheck.validator.straggler_search.rounds import SCHEMA as PLAN_SCHEMA
-from speccheck.validator.straggler_search.rounds import Kind, Plan
+from speccheck.validator.straggler_search.rounds import Kind, SearchPlan
 
 _Host = Annotated[str, ("min_length", 1)]
 _Set = Annotated[tuple[_Host, ...], ("min_length", 1)]
@@ -100,7 +104,7 @@ class BenchJudgement(Record):
     next: BenchPlan | None
 
 
-def judgement_json(outcome: Outcome, limits: Limits) -> str:
+def judgement_json(outcome: SearchOutcome, limits: Limits) -> str:
     """Return the whole document."""
     judgement = outcome.judgement
     document = alike(
@@ -146,6 +150,6 @@ def _conditions(judged: JudgedSets, limits: Limits) -> ComparedSets:
     )
 
 
-def _plan(plan: Plan) -> dict[str, object]:
+def _plan(plan: SearchPlan) -> dict[str, object]:
     """The plan without what is for people."""
     return {"schema": PLAN_SCHEMA, "kind": plan.kind, "rounds": plan.rounds}

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.node.host_names import fold
 from speccheck.validator.report.style import Style, counted, printable, wrap
-from speccheck.validator.straggler_search.follow_up import Outcome
+from speccheck.validator.straggler_search.follow_up import SearchOutcome
 from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     JudgedSets,
-    Judgement,
     Limits,
+    SearchJudgement,
     condition_words,
     rate_words,
     set_words,
     undecided_words,
 )
-from speccheck.validator.straggler_search.rounds import Plan
+from speccheck.validator.straggler_search.rounds import SearchPlan
 
 _MOST_SETS = 4
 _MOST_ROWS = 24
@@ -25,7 +25,12 @@ _COLOURS = {"slow": "error", "suspect": "warning", "cleared": "good"}
 
 
 def judgement_text(
-    outcome: Outcome, limits: Limits, style: Style, *, full: bool, written: str = ""
+    outcome: SearchOutcome,
+    limits: Limits,
+    style: Style,
+    *,
+    full: bool,
+    written: str = "",
 ) -> Iterator[str]:
     """The report; `written` is the file that holds the next plan, if one does."""
     judgement = outcome.judgement
@@ -43,7 +48,7 @@ def judgement_text(
         yield "\n" + wrap(words, style.width, "") + "\n"
 
 
-def _headline(outcome: Outcome, style: Style) -> Iterator[str]:
+def _headline(outcome: SearchOutcome, style: Style) -> Iterator[str]:
     judgement = outcome.judgement
     slow, suspects = judgement.hosts("slow"), judgement.hosts("suspect")
     number = len(judgement.nodes) + len(judgement.open)
@@ -154,7 +159,7 @@ def _row_of_all(cleared: Sequence[JudgedNode], *, are_others: bool) -> tuple[str
     )
 
 
-def _gaps(outcome: Outcome, style: Style) -> Iterator[str]:
+def _gaps(outcome: SearchOutcome, style: Style) -> Iterator[str]:
     judgement, planned = outcome.judgement, outcome.planned
     lines: list[str] = []
     if judgement.open:
@@ -176,7 +181,7 @@ def _gaps(outcome: Outcome, style: Style) -> Iterator[str]:
     yield from (wrap(line, style.width, "") + "\n" for line in lines)
 
 
-def _following(outcome: Outcome, style: Style, written: str) -> Iterator[str]:
+def _following(outcome: SearchOutcome, style: Style, written: str) -> Iterator[str]:
     plan = outcome.following
     steps: list[str] = []
     slow = outcome.judgement.hosts("slow")
@@ -197,7 +202,7 @@ def _together(hosts: Sequence[str]) -> str:
     return f"{printable(hosts[0])} with {_names(hosts[1:])}"
 
 
-def _measuring(plan: Plan, judgement: Judgement, written: str) -> str:
+def _measuring(plan: SearchPlan, judgement: SearchJudgement, written: str) -> str:
     rounds = counted(len(plan.rounds), "round")
     sets = [texts for each in plan.rounds for texts in each]
     shown = "; ".join(_together(set_) for set_ in sets[:_MOST_SETS])

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.catalogue.published_runs import PublishedRun
 from speccheck.validator.certification.kit import KINDS, Kit
-from speccheck.validator.certification.manifest import Difference, Missing
+from speccheck.validator.certification.manifest import ManifestDifference, Missing
 from speccheck.validator.certification.needs import Asked, Review
 from speccheck.validator.certification.published import (
     DryRun,
     DryTrack,
-    Figure,
     Open,
+    PublishedFigure,
     Settled,
 )
-from speccheck.validator.certification.run_plan import RunPlan, Step
+from speccheck.validator.certification.run_plan import PlannedStep, RunPlan
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import Style, counted, printable, wrap
 
@@ -80,7 +80,7 @@ def figure_words(settled: Settled) -> list[str]:
     ]
 
 
-def _required(figure: Figure) -> str:
+def _required(figure: PublishedFigure) -> str:
     needed = figure.required
     if needed is None or "required" in figure.message:
         return ""
@@ -156,7 +156,7 @@ def about(seconds: float) -> str:
     return f"{seconds / _HOUR:.1f} h"
 
 
-def _step(number: int, step: Step) -> Iterator[str]:
+def _step(number: int, step: PlannedStep) -> Iterator[str]:
     where = f" · {counted(step.nodes, 'node')}" if step.nodes else ""
     time = f" · about {about(step.seconds)}" if step.seconds else ""
     yield f"{number}. {step.title}{where}{time}"
@@ -208,7 +208,7 @@ def kit_text(kit: Kit, result: Asked, review: Review, written: str) -> str:
 
 
 def listed_text(
-    kit: Kit, differences: Sequence[Difference], *, has_manifest: bool
+    kit: Kit, differences: Sequence[ManifestDifference], *, has_manifest: bool
 ) -> str:
     """Each file of a kit in a line, and what differs from its manifest."""
     rows = [

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.summary import Exit, Summary
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 if TYPE_CHECKING:
     from speccheck.validator.fleet.days import Since
@@ -29,7 +29,7 @@ class ReportContext(Record):
 
     """
 
-    run: Run
+    run: RunResult
     summary: Summary
     ending: Exit
     full: bool = False

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from speccheck.validator.comparison.snapshots import (
     Comparison,
-    Difference,
+    LeafDifference,
     NoValue,
-    Side,
+    SnapshotSide,
 )
 from speccheck.validator.evidence.node.changes import Group
 from speccheck.validator.evidence.record import Record
@@ -86,7 +86,7 @@ def _head(comparison: Comparison, style: Style) -> Iterator[str]:
         yield "B is the older one: give it first, and counters show how they grew"
 
 
-def _side(letter: str, side: Side, width: int) -> str:
+def _side(letter: str, side: SnapshotSide, width: int) -> str:
     words = [f"{letter}  {printable(side.file):<{width}}", printable(side.name)]
     if side.taken is not None:
         words.append(f"taken {_moment(side.taken)}")
@@ -116,7 +116,7 @@ def _later(hours: float) -> str:
 
 
 def _groups(comparison: Comparison, style: Style, *, full: bool) -> Iterator[str]:
-    groups: dict[Group, list[Difference]] = {}
+    groups: dict[Group, list[LeafDifference]] = {}
     for difference in comparison.notable:
         groups.setdefault(difference.group, []).append(difference)
     for group, differences in groups.items():
@@ -126,7 +126,7 @@ def _groups(comparison: Comparison, style: Style, *, full: bool) -> Iterator[str
 
 
 def _lines(
-    differences: Sequence[Difference], style: Style, *, full: bool
+    differences: Sequence[LeafDifference], style: Style, *, full: bool
 ) -> Iterator[str]:
     rows = _rows(differences)
     width = min(max(len(row.leaf) for row in rows), 40)
@@ -155,7 +155,7 @@ def _line(row: _Row, leaf: str, width: int, style: Style) -> str:
     return "  ".join(texts)
 
 
-def _rows(differences: Iterable[Difference]) -> list[_Row]:
+def _rows(differences: Iterable[LeafDifference]) -> list[_Row]:
     """Differences with the same words as one; counters that grew most come first."""
     by_words: dict[tuple[str, str, str, str], list[str]] = {}
     for difference in sorted(differences, key=_weight):
@@ -175,11 +175,11 @@ _PAINTS = {
 }
 
 
-def _weight(difference: Difference) -> tuple[bool, float]:
+def _weight(difference: LeafDifference) -> tuple[bool, float]:
     return difference.change != "grew", -(difference.by or 0.0)
 
 
-def _words(difference: Difference) -> tuple[str, str]:
+def _words(difference: LeafDifference) -> tuple[str, str]:
     """What is said of a difference, and what follows it."""
     tail = difference.note
     if difference.change in {"came", "went"}:

@@ -238,7 +238,7 @@ Parts: TypeAlias = Union[Inline, Block, "Iterable[Parts]"]
 Line = tuple[Inline, ...]
 
 
-class Document(Record):
+class BlockDocument(Record):
     """A whole document; language: of its text, as BCP 47 has it."""
 
     title: str

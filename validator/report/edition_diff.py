@@ -5,7 +5,7 @@ from typing import Literal
 
 from speccheck.validator.editions.difference import (
     KINDS,
-    Difference,
+    EditionChange,
     Kind,
     Weight,
     heaviest,
@@ -59,7 +59,7 @@ class EditionsCompared(Record):
 
     before: Edition
     after: Edition
-    differences: tuple[Difference, ...]
+    differences: tuple[EditionChange, ...]
     file: str = ""
     report: ReportByEdition | None = None
 
@@ -239,7 +239,7 @@ def edition_diff_json(editions_compared: EditionsCompared) -> str:
     return document_text(document, indent=2, ensure_ascii=False)
 
 
-def _difference(difference: Difference) -> EditionDifference:
+def _difference(difference: EditionChange) -> EditionDifference:
     number = difference.number
     return alike(
         EditionDifference,

@@ -7,10 +7,10 @@ from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.style import counted
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 if TYPE_CHECKING:
-    from speccheck.validator.run.judging import SecondEdition
+    from speccheck.validator.run.judging import ShadowEdition
 
 
 def tailored_headline(edition: Edition) -> str:
@@ -22,7 +22,7 @@ def tailored_headline(edition: Edition) -> str:
     return headline(edition)
 
 
-def edition_names(run: Run) -> Iterator[str]:
+def edition_names(run: RunResult) -> Iterator[str]:
     """`edition 1.0`, `2 numbers are tailored`, `warnings of edition 1.1-draft`."""
     yield f"edition {run.edition.id}"
     text = tailored_headline(run.edition)
@@ -32,13 +32,13 @@ def edition_names(run: Run) -> Iterator[str]:
         yield f"warnings of edition {run.second.edition.id}"
 
 
-def edition_of(run: Run, finding: Finding) -> Edition:
+def edition_of(run: RunResult, finding: Finding) -> Edition:
     """The edition by which a finding was given: that of the run, or its second one."""
     is_second = finding.edition and run.second is not None
     return run.second.edition if is_second and run.second else run.edition
 
 
-def edition_remarks(run: Run, *, full: bool = False) -> list[str]:
+def edition_remarks(run: RunResult, *, full: bool = False) -> list[str]:
     """Own numbers, what they loosen, what a second edition gives; mostly nothing."""
     if not run.edition.tailoring and run.second is None:
         return []
@@ -70,7 +70,7 @@ def tailoring_of(edition: Edition) -> list[dict[str, str | int | float | bool | 
 _MOST_LINES = 10
 
 
-def edition_lines(run: Run, *, full: bool) -> Iterator[str]:
+def edition_lines(run: RunResult, *, full: bool) -> Iterator[str]:
     """Each own number; what is loosened; what the second edition comes to."""
     yield from own_number_lines(run.edition, full=full)
     yield from loosened_lines(run, full=full)
@@ -78,7 +78,7 @@ def edition_lines(run: Run, *, full: bool) -> Iterator[str]:
         yield second_text(run.second)
 
 
-def loosened_lines(run: Run, *, full: bool) -> Iterator[str]:
+def loosened_lines(run: RunResult, *, full: bool) -> Iterator[str]:
     """What fails by the edition's own numbers and not by those in their place."""
     result: dict[tuple[str, ...], list[str]] = {}
     for plan in run.plans:
@@ -96,7 +96,7 @@ def loosened_lines(run: Run, *, full: bool) -> Iterator[str]:
         yield f"{len(rows) - len(shown):,} more are loosened (--full)"
 
 
-def second_text(second: "SecondEdition") -> str:
+def second_text(second: "ShadowEdition") -> str:
     """What a second edition finds that the first does not, and what it cannot judge."""
     edition = second.edition
     is_told = edition.stage in edition.id

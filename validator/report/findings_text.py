@@ -14,7 +14,7 @@ from speccheck.validator.report.style import Style, counted, printable, wrap
 from speccheck.validator.report.wording import folded_subjects, with_numbers
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.finding import Proposal, Setting
+    from speccheck.validator.evidence.finding import Proposal, ProposedSetting
 
 MOST_FRAMES = 4
 _LABELS = {"try": "good", "also": ""}  # that are not dim
@@ -421,7 +421,7 @@ def proposal_text(proposal: "Proposal") -> str:
     return text
 
 
-def _setting(setting: "Setting") -> str:
+def _setting(setting: "ProposedSetting") -> str:
     names = dict.fromkeys(key.key for key in setting.keys)
     name = " and ".join(names) or setting.leaf
     if setting.before is None:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.fleet.history.summary import Told
+from speccheck.validator.fleet.history.summary import HistorySummary
 from speccheck.validator.fleet.history.trends import (
     CounterGrowth,
     Flip,
@@ -72,7 +72,7 @@ class HistoryDocument(Record):
     numbers: tuple[NumberTrend, ...]
 
 
-def history_json(result: Told) -> str:
+def history_json(result: HistorySummary) -> str:
     """Return the whole document; times are seconds since 1970."""
     document = HistoryDocument(
         schema_name="speccheck-history/1",

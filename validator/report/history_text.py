@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.fleet.history.summary import Told
+from speccheck.validator.fleet.history.summary import HistorySummary
 from speccheck.validator.fleet.history.trends import (
     CounterGrowth,
     Flip,
@@ -34,7 +34,7 @@ class _Table(Record):
     more: int = 0
 
 
-def history_text(result: Told, style: Style, *, full: bool = False) -> str:
+def history_text(result: HistorySummary, style: Style, *, full: bool = False) -> str:
     """The whole report."""
     lines = [*_head(result, style)]
     for table in _tables(result, style, full=full):
@@ -46,7 +46,7 @@ def history_text(result: Told, style: Style, *, full: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(result: Told, style: Style) -> Iterator[str]:
+def _head(result: HistorySummary, style: Style) -> Iterator[str]:
     runs = result.runs
     what = printable(result.file)
     if result.node:
@@ -63,7 +63,7 @@ def _head(result: Told, style: Style) -> Iterator[str]:
         yield style.paint(text, "warning")
 
 
-def _tables(result: Told, style: Style, *, full: bool) -> Iterator[_Table]:
+def _tables(result: HistorySummary, style: Style, *, full: bool) -> Iterator[_Table]:
     if result.days:
         yield _node_days(result.days, style)
     elif not result.leaf:

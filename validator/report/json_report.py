@@ -35,7 +35,7 @@ from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import Summary, rule_counts, summarize
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.judging import JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def _list(name: str, rows: Iterable[str]) -> Iterator[str]:
     yield "]" if before == "\n    " else "\n  ]"
 
 
-def _findings(run: Run, *, full: bool) -> Iterator[str]:
+def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
     """The findings as text: of one that many plans share all but the plan is kept."""
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):

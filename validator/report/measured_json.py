@@ -3,7 +3,7 @@
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.collective_series import Bound, Published
 from speccheck.validator.measurements.measured import MeasuredCurve
-from speccheck.validator.models.curve import Point
+from speccheck.validator.models.curve import CurvePoint
 from speccheck.validator.report.serialise import alike
 
 
@@ -11,7 +11,7 @@ class MeasuredPlacement(Record):
     """One placement of buffers: out_of_place, in_place."""
 
     placement: str | None
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
 
 
 class HeldTo(Record):

@@ -7,7 +7,7 @@ from speccheck.validator.editions.edition import Edition, load_edition
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.cost import COSTS, MEASUREMENTS
-from speccheck.validator.evidence.node.node import MEASURED, Launch
+from speccheck.validator.evidence.node.node import MEASURED, ProcessLaunch
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.node.host_names import fold
@@ -25,14 +25,14 @@ from speccheck.validator.node.result import (
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.run.judging import JobScale, JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 from speccheck.validator.sources.files import FileStatus
 
 _WORDS = {0: "go", 1: "no-go", 3: "inconclusive", 4: "bug"}
 _FILE = FileStatus("node", "snapshot")
 
 
-class NodeVerdict:
+class NodeOutcome:
     """Tells the verdict on a node; can be handed to another process."""
 
     def __init__(self, use: str, fail_on: str) -> None:
@@ -44,7 +44,7 @@ class NodeVerdict:
         """The word of the verdict: go, no-go, inconclusive or bug."""
         located = tuple(LocatedFinding(finding, ()) for finding in findings)
         plan = JudgedPlan((_FILE,), (), _nothing(), None, located)
-        run = Run(load_edition(), self._use, (_FILE,), (plan,))
+        run = RunResult(load_edition(), self._use, (_FILE,), (plan,))
         return _WORDS[exit_of(run, summarize([plan]), self._fail_on).code]
 
 
@@ -59,7 +59,7 @@ class Situation(Record):
     name: of the node. taken: when it began, in UTC.
     """
 
-    launch: Launch
+    launch: ProcessLaunch
     name: str
     taken: str
     tier: int = 0

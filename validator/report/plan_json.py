@@ -20,9 +20,9 @@ from speccheck.validator.report.serialise import (
     data,
     document_text,
 )
-from speccheck.validator.run.plan_dump import ShownLeaf
+from speccheck.validator.run.plan_dump import DumpedLeaf
 from speccheck.validator.run.plan_view import ChangeKind, PlanView, ViewedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 _OF_ESTIMATE = ("value", "lower", "upper", "kind", "source", "valid")
 
@@ -212,7 +212,7 @@ def _plan(viewed: ViewedPlan) -> OnePlan:
     )
 
 
-def _value(shown: ShownLeaf) -> PlanValue:
+def _value(shown: DumpedLeaf) -> PlanValue:
     """A leaf with how it is known and where it is stated."""
     leaf = shown.leaf
     return alike(
@@ -292,6 +292,6 @@ def _finding(finding: Finding | None) -> ChangedFinding | None:
     )
 
 
-def _ending(run: Run) -> Ending:
+def _ending(run: RunResult) -> Ending:
     ending = ending_of(run)
     return alike(Ending, ending, exit_code=ending.code)

@@ -14,14 +14,14 @@ from speccheck.validator.report.forecast_text import bar, forecast_lines, painte
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.wording import best, in_words, written
-from speccheck.validator.run.plan_dump import ShownLeaf, ShownPlan
+from speccheck.validator.run.plan_dump import DumpedLeaf, PlanDump
 from speccheck.validator.run.plan_view import (
+    DumpedChange,
     FindingChange,
     PlanView,
-    ShownChange,
     ViewedPlan,
 )
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 _CHANGED_NAME, _VALUES = 38, 20
 _MOST_COLUMNS, _BAR_AT = 100, 11
@@ -61,7 +61,7 @@ def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str
     yield f"  after   {_verdict(what_if.after, style)}"
 
 
-def _value(change: ShownChange, style: Style) -> Iterator[str]:
+def _value(change: DumpedChange, style: Style) -> Iterator[str]:
     old, new = change.before.leaf, change.after.leaf
     values = f"{_text(old)} -> {_text(new)}"
     line = f"  {old.name:<{_CHANGED_NAME}} {values:<{_VALUES}} {new.status}"
@@ -129,12 +129,12 @@ def _because(finding: Finding | None, style: Style) -> str:
     return "\n" + wrap(printable(hidden(finding.message)), style.width, " " * 6)
 
 
-def ending_of(run: Run) -> Exit:
+def ending_of(run: RunResult) -> Exit:
     """Verdict and exit code that the plan alone would have."""
     return exit_of(run, summarize(run.plans), "error")
 
 
-def _verdict(run: Run, style: Style) -> str:
+def _verdict(run: RunResult, style: Style) -> str:
     ending = ending_of(run)
     word = _VERDICTS.get(ending.code, "not complete")
     colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
@@ -224,14 +224,14 @@ def _plan(viewed: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
     yield from what_if_lines(viewed, style, full=full)
 
 
-def _knows_scale(plan: ShownPlan) -> bool:
+def _knows_scale(plan: PlanDump) -> bool:
     return any(
         shown.leaf.name == "cluster.world_size" and shown.leaf.is_known
         for shown in plan.leaves
     )
 
 
-def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
+def _values(plan: PlanDump, style: Style, *, full: bool) -> Iterator[str]:
     short = short_names(plan)
     section = ""
     silent: list[str] = []
@@ -259,7 +259,7 @@ def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
         yield f"{count} are not stated in these files (--full names them)"
 
 
-def short_names(plan: ShownPlan) -> dict[str, str]:
+def short_names(plan: PlanDump) -> dict[str, str]:
     """The files by their last part, where it tells them apart."""
     paths = {location.file for shown in plan.leaves for location in shown.locations} | {
         variable.location.file for variable in plan.variables
@@ -273,7 +273,7 @@ def short_names(plan: ShownPlan) -> dict[str, str]:
 
 
 def _row(
-    name: str, shown: ShownLeaf, short: Mapping[str, str], style: Style
+    name: str, shown: DumpedLeaf, short: Mapping[str, str], style: Style
 ) -> Iterator[str]:
     leaf = shown.leaf
     value = "" if leaf.value is None else printable(hidden(written(leaf.value)))

@@ -18,7 +18,7 @@ from speccheck.validator.report.summary import is_bad_input
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.identity import identified, seen_from
 from speccheck.validator.run.judging import JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.sources.files import FileStatus
 
@@ -70,7 +70,7 @@ class Problem(Record):
         return self.finding.rule or self.finding.clause
 
 
-def problems(run: Run) -> list[Problem]:
+def problems(run: RunResult) -> list[Problem]:
     """Every fault of a run once, the worst first; silenced ones last."""
     root = project_root()
     known: dict[str, Problem] = {}

@@ -8,10 +8,10 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 if TYPE_CHECKING:
-    from speccheck.validator.run.suppressions import SwitchedOff
+    from speccheck.validator.run.suppressions import SuppressedBy
 
 
 LEVELS = ("must", "should", "may")
@@ -35,7 +35,7 @@ class Summary(Record):
     failed: dict[str, int]
     unwritten: int = 0
     waived: int = 0
-    switched_off: "tuple[SwitchedOff, ...]" = ()
+    switched_off: "tuple[SuppressedBy, ...]" = ()
     loosened: int = 0
     warned: int = 0
 
@@ -92,7 +92,7 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     )
 
 
-def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
+def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SuppressedBy, ...]":
     left_out = [left_out for plan in plans for left_out in plan.left_out]
     if not left_out:
         return ()
@@ -120,7 +120,7 @@ def _failed(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def exit_of(
-    run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool = False
+    run: RunResult, summary: Summary, fail_on: str, *, skip_unknown: bool = False
 ) -> Exit:
     """The exit code, and a reason that names what was waived or made up.
 
@@ -142,7 +142,9 @@ def exit_of(
     return exit_
 
 
-def _exit_of(run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool) -> Exit:
+def _exit_of(
+    run: RunResult, summary: Summary, fail_on: str, *, skip_unknown: bool
+) -> Exit:
     """Our own bug, bad input, findings, inconclusive, or all holds.
 
     The first that is true counts, in the order 4, 2, 1, 3, 0: a file that could not be
@@ -165,17 +167,17 @@ def _exit_of(run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool) ->
 _LEFT_OUT = ("no file is a training configuration", "settings exclude every file")
 
 
-def _are_left_out(run: Run, *, skip_unknown: bool) -> bool:
+def _are_left_out(run: RunResult, *, skip_unknown: bool) -> bool:
     """Whether there is nothing to judge, and the user said that this is right."""
     right = {"excluded", "unrecognised", "template"} if skip_unknown else {"excluded"}
     return bool(run.files) and all(file.state in right for file in run.files)
 
 
-def _are_excluded(run: Run) -> bool:
+def _are_excluded(run: RunResult) -> bool:
     return all(file.state == "excluded" for file in run.files)
 
 
-def _bad_input(run: Run) -> Exit | None:
+def _bad_input(run: RunResult) -> Exit | None:
     bad = [file for file in run.files if is_bad_input(file.state, named=file.named)]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
         return Exit(2, "error", f"{counted(len(bad), 'file')} could not be judged")
@@ -194,7 +196,7 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
     return Exit(1, "fail", " and ".join(texts)) if texts else None
 
 
-def _inconclusive(run: Run, summary: Summary) -> Exit | None:
+def _inconclusive(run: RunResult, summary: Summary) -> Exit | None:
     if not run.plans:
         return Exit(3, "inconclusive", "nothing to judge")
     if run.use == _CERTIFY and any(plan.synthetic for plan in run.plans):
@@ -224,13 +226,13 @@ def has_unlisted_gpus(plan: JudgedPlan) -> bool:
     )
 
 
-def _held(run: Run, summary: Summary) -> str:
+def _held(run: RunResult, summary: Summary) -> str:
     """What is true of a run that ends well: a must that is waived does not hold."""
     other = "other " if summary.clauses["must"]["waived"] else ""
     return f"every {other}must that was judged holds{_unwritten(run, summary)}"
 
 
-def _unwritten(run: Run, summary: Summary) -> str:
+def _unwritten(run: RunResult, summary: Summary) -> str:
     if run.use != "preflight" or not summary.unwritten:
         return ""
     return f"; {counted(summary.unwritten, 'must')} without a rule yet"
@@ -246,7 +248,7 @@ _MOST_FILES = 3
 _MOST_NAMES = 4
 
 
-def settings_names(run: Run) -> tuple[str, ...]:
+def settings_names(run: RunResult) -> tuple[str, ...]:
     """The settings files of the plans, or that none was looked for."""
     if run.is_isolated:
         return (ISOLATED,)

@@ -23,7 +23,7 @@ from speccheck.validator.report.style import (
     printable,
     wrap,
 )
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 _CLAUSE, _NUMBER = "OBS-001", "core_metrics"
 
@@ -40,7 +40,7 @@ class CoreMetric(Record):
     stood_in: tuple[str, ...]
 
 
-def telemetry_of(run: Run) -> Iterator[MeasuredTelemetry]:
+def telemetry_of(run: RunResult) -> Iterator[MeasuredTelemetry]:
     """Of each plan of a run that has logs, what they hold."""
     for plan in run.plans:
         if plan.measured is not None and plan.measured.telemetry is not None:
@@ -88,7 +88,7 @@ _CLOCKS = {
 }
 
 
-def telemetry_lines(run: Run, style: Style, *, full: bool) -> Iterator[str]:
+def telemetry_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     """The lines of all logs of a run."""
     for telemetry in telemetry_of(run):
         yield from _log_lines(telemetry.logs, style, full=full)

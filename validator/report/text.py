@@ -20,7 +20,7 @@ from speccheck.validator.report.summary import (
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.report.wording import folded_subjects
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 _MOST_GROUPS = 10
 
@@ -66,7 +66,7 @@ def _editions(context: ReportContext, style: Style) -> list[str]:
     return [wrap(printable(line), style.width, "  ") for line in lines]
 
 
-def header(run: Run, style: Style) -> str:
+def header(run: RunResult, style: Style) -> str:
     """What was judged: files, size of the job, edition and profile."""
     dot = f" {style.dot} "
     edition = ", ".join(edition_names(run))
@@ -122,7 +122,7 @@ def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
     return f"{number} {style.times} {name}" if name else counted(number, "GPU")
 
 
-def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
+def _measured(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     measureds = [plan.measured for plan in run.plans if plan.measured is not None]
     if measureds:
         # Most runs measure nothing.
@@ -147,7 +147,7 @@ def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
             yield from telemetry_lines(run, style, full=full)
 
 
-def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:
+def _groups(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     """Which files were judged together, and why."""
     joined_plans = [plan for plan in run.plans if len(plan.files) > 1]
     shown = joined_plans if full else joined_plans[:_MOST_GROUPS]
@@ -171,7 +171,7 @@ def _names(plan: JudgedPlan, *, is_only: bool) -> str:
     return ", ".join((first.rpartition("/")[2] if is_only else first, *short))
 
 
-def _synthetic(run: Run, style: Style) -> str:
+def _synthetic(run: RunResult, style: Style) -> str:
     """That machines are made up: nobody may take what holds of them for evidence."""
     names = [name for plan in run.plans for name in plan.synthetic]
     if not names:
@@ -182,7 +182,7 @@ def _synthetic(run: Run, style: Style) -> str:
     return wrap(printable(text), style.width, "  ")
 
 
-def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
+def _folded_files(run: RunResult, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
     words = [file for file in with_message if full or file.is_told]
@@ -205,7 +205,7 @@ def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
         yield f"  {files} from files that were not found (--show-files lists them)"
 
 
-def _unsought(run: Run, style: Style) -> str:
+def _unsought(run: RunResult, style: Style) -> str:
     if not run.unsought:
         return ""
     text = (

@@ -14,7 +14,7 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Change, Finding, Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.run.judging import JudgedPlan, RunState
-from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import keeping, read_file_text
 from speccheck.validator.sources.reader import Source
@@ -36,7 +36,7 @@ def plan_key(plan: JudgedPlan) -> PlanKey:
     return tuple(file.path for file in plan.files)
 
 
-def all_findings(result: Run) -> Iterator[Owned]:
+def all_findings(result: RunResult) -> Iterator[Owned]:
     """Yield the findings of all plans."""
     for plan in result.plans:
         key = plan_key(plan)
@@ -45,7 +45,7 @@ def all_findings(result: Run) -> Iterator[Owned]:
 
 
 def objections(
-    before: Run, now: Run, mended: Iterable[Owned]
+    before: RunResult, now: RunResult, mended: Iterable[Owned]
 ) -> dict[PlanKey | None, str]:
     """Return why edits are not to be kept, by the plans that speak against them.
 
@@ -67,7 +67,9 @@ def objections(
     return result
 
 
-def _changed_files(before: Run, now: Run) -> Iterator[tuple[PlanKey | None, str]]:
+def _changed_files(
+    before: RunResult, now: RunResult
+) -> Iterator[tuple[PlanKey | None, str]]:
     keys = set(map(plan_key, before.plans))
     old = {file.path: (file.state, file.format) for file in before.files}
     new = {file.path: (file.state, file.format) for file in now.files}
@@ -83,7 +85,7 @@ def _changed_files(before: Run, now: Run) -> Iterator[tuple[PlanKey | None, str]
 
 
 def _still_there(
-    before: Run, now: Run, mended: tuple[Owned, ...]
+    before: RunResult, now: RunResult, mended: tuple[Owned, ...]
 ) -> Iterator[tuple[PlanKey, str]]:
     """By place, and by rule: what is mended here may not fail elsewhere instead."""
     for key in (_placed, _ruled):
@@ -95,7 +97,7 @@ def _still_there(
                 yield owned.plan, "what it should mend fails all the same"
 
 
-def _failures(result: Run) -> Iterator[Owned]:
+def _failures(result: RunResult) -> Iterator[Owned]:
     return (
         finding
         for finding in all_findings(result)
@@ -113,7 +115,7 @@ def _ruled(owned: Owned) -> tuple[object, ...]:
     return owned.plan, finding.clause, finding.rule, finding.subject
 
 
-def _new_failures(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
+def _new_failures(before: RunResult, now: RunResult) -> Iterator[tuple[PlanKey, str]]:
     """Errors and warnings that were none before; those of one rule are counted."""
     were = Counter(map(_levelled, _failures(before)))
     are = Counter(map(_levelled, _failures(now)))
@@ -127,7 +129,7 @@ def _levelled(owned: Owned) -> tuple[object, ...]:
     return (*_ruled(owned), owned.finding.level)
 
 
-def _worse_clauses(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
+def _worse_clauses(before: RunResult, now: RunResult) -> Iterator[tuple[PlanKey, str]]:
     were, are = _worst(before), _worst(now)
     for key, (rank, outcome) in are.items():
         was = were.get(key, (0, ""))
@@ -137,7 +139,7 @@ def _worse_clauses(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
             yield key[0], f"{key[1]} would be {outcome.replace('_', ' ')} then"
 
 
-def _worst(result: Run) -> dict[tuple[PlanKey, str], tuple[int, str]]:
+def _worst(result: RunResult) -> dict[tuple[PlanKey, str], tuple[int, str]]:
     """The worst outcome of each clause that must or should hold, in each plan."""
     worst: dict[tuple[PlanKey, str], tuple[int, str]] = {}
     for plan, finding in all_findings(result):
@@ -162,7 +164,7 @@ class Made(Record):
     mended: tuple[Owned, ...]
 
 
-class NotMade(Record):
+class RejectedFix(Record):
     """A fix that is not made, and why; is_judged: for what would come of it."""
 
     fix: Fix
@@ -171,7 +173,7 @@ class NotMade(Record):
     is_judged: bool = False
 
 
-class Mended(Record):
+class FixedRun(Record):
     """The outcome of fixing the files of a run.
 
     found: what was judged at first; left: what is judged with all that was made.
@@ -180,11 +182,11 @@ class Mended(Record):
     is_cut_off: the last pass has made something, so that another may make more.
     """
 
-    found: Run
-    left: Run
+    found: RunResult
+    left: RunResult
     texts: dict[str, tuple[str, str]]
     made: tuple[Made, ...]
-    not_made: tuple[NotMade, ...]
+    not_made: tuple[RejectedFix, ...]
     unsafe: int
     is_cut_off: bool
 
@@ -199,10 +201,10 @@ class _Candidate(Record):
 
 def mended(
     request: Request,
-    refusal: Callable[[Run, str], str | None],
+    refusal: Callable[[RunResult, str], str | None],
     *,
     unsafe: bool,
-) -> Mended:
+) -> FixedRun:
     """Judge files and make the fixes of what fails, in memory.
 
     Args:
@@ -225,7 +227,7 @@ class _Mending:
     def __init__(
         self,
         request: Request,
-        refusal: Callable[[Run, str], str | None],
+        refusal: Callable[[RunResult, str], str | None],
         *,
         unsafe: bool,
     ) -> None:
@@ -238,7 +240,7 @@ class _Mending:
         self.original = dict(self.texts)
         self.judged = self.found
         self.made: list[Made] = []
-        self.not_made: dict[tuple[Change, ...], NotMade] = {}
+        self.not_made: dict[tuple[Change, ...], RejectedFix] = {}
         self._accepted: list[_Candidate] = []
 
     def improve(self) -> bool:
@@ -265,7 +267,7 @@ class _Mending:
         ]
         return bool(self._accepted) or len(self.not_made) > left_out
 
-    def outcome(self) -> Mended:
+    def outcome(self) -> FixedRun:
         """Return the outcome of all passes."""
         left = self.judged
         if self.made and (self._accepted or not self.unsafe):
@@ -282,7 +284,7 @@ class _Mending:
         not_made = tuple(
             not_made for changes, not_made in self.not_made.items() if changes in wanted
         )
-        return Mended(
+        return FixedRun(
             self.found,
             left,
             texts,
@@ -320,7 +322,7 @@ class _Mending:
                 raise CannotEdit(reason)
 
     def _leave(self, fix: Fix, owned: Owned, reason: str, *, judged: bool) -> None:
-        self.not_made[fix.changes] = NotMade(fix, owned, reason, judged)
+        self.not_made[fix.changes] = RejectedFix(fix, owned, reason, judged)
 
     def _accept(self, base: Texts, candidates: list[_Candidate]) -> None:
         """Make those that no plan speaks against.
@@ -368,7 +370,7 @@ def _with(base: Texts, candidates: Iterable[_Candidate]) -> Texts:
     return {**base, **{file: edited(base[file], new) for file, new in edits.items()}}
 
 
-def _wanted(result: Run, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
+def _wanted(result: RunResult, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
     """The fixes of what fails and is not waived, each once, the worst level first."""
     ranked: list[tuple[int, Fix, Owned]] = []
     for plan in result.plans:
@@ -417,7 +419,7 @@ class _Prepared(Record):
 
 
 def refusal_of(
-    result: Run, name: str, stdin: str | None, *, writes: bool
+    result: RunResult, name: str, stdin: str | None, *, writes: bool
 ) -> str | None:
     """Return why a file is not to be edited; None where it may be.
 

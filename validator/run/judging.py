@@ -19,10 +19,10 @@ from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
-    from speccheck.validator.measurements.measured import Measured
-    from speccheck.validator.run.plan_dump import ShownPlan
+    from speccheck.validator.measurements.measured import Measurements
+    from speccheck.validator.run.plan_dump import PlanDump
     from speccheck.validator.run.shadow_edition import ShadowJudging
-    from speccheck.validator.run.suppressions import LeftOut, Suppressions
+    from speccheck.validator.run.suppressions import Suppressed, Suppressions
     from speccheck.validator.run.waivers.apply import Waivers
     from speccheck.validator.run.waivers.baseline import Baseline
 
@@ -83,14 +83,14 @@ class JudgedPlan(Record):
     plan: JobScale
     size: str | None
     findings: tuple[LocatedFinding, ...]
-    measured: "Measured | None" = None
-    shown: "ShownPlan | None" = None
+    measured: "Measurements | None" = None
+    shown: "PlanDump | None" = None
     settings: tuple[str, ...] = ()
-    left_out: "tuple[LeftOut, ...]" = ()
+    left_out: "tuple[Suppressed, ...]" = ()
     synthetic: tuple[str, ...] = ()
 
 
-class SecondEdition(Record):
+class ShadowEdition(Record):
     """What comes of a shadow edition, of which only warnings count.
 
     Attributes:
@@ -404,10 +404,10 @@ def with_dump(judged: JudgedPlan, inputs: PlanInputs, state: RunState) -> Judged
     """Add the values of the first plans, where a report asks for them."""
     if not inputs.judges.request.keeps_plans or not state.left_to_show:
         return judged
-    from speccheck.validator.run.plan_dump import shown_plan  # noqa: PLC0415 - seldom
+    from speccheck.validator.run.plan_dump import dump_plan  # noqa: PLC0415 - seldom
 
     state.left_to_show -= 1
-    return judged._replace(shown=shown_plan(inputs.group, inputs.evidence))
+    return judged._replace(shown=dump_plan(inputs.group, inputs.evidence))
 
 
 def with_suppressed(

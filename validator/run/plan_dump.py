@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from speccheck.validator.node.machine_layout import MachineLayout
 
 
-class ShownLeaf(Record):
+class DumpedLeaf(Record):
     """A leaf of a plan and where it is stated."""
 
     leaf: Value[Any]
     locations: tuple[Location, ...]
 
 
-class ShownVariable(Record):
+class DumpedVariable(Record):
     """An environment variable; the value only of those that libraries read."""
 
     name: str
@@ -35,7 +35,7 @@ class ShownVariable(Record):
     location: Location
 
 
-class ShownPlan(Record):
+class PlanDump(Record):
     """One plan: its files, why they are one, all its leaves, the variables they set.
 
     machine: how the parts of its machine are joined; None without a snapshot.
@@ -43,20 +43,20 @@ class ShownPlan(Record):
 
     files: tuple[FileStatus, ...]
     grouping: tuple[str, ...]
-    leaves: tuple[ShownLeaf, ...]
-    variables: tuple[ShownVariable, ...]
+    leaves: tuple[DumpedLeaf, ...]
+    variables: tuple[DumpedVariable, ...]
     forecasts: tuple[Forecast, ...] = ()
     machine: "MachineLayout | None" = None
 
 
-def shown_plan(group: PlanFiles, evidence: PlanEvidence) -> ShownPlan:
+def dump_plan(group: PlanFiles, evidence: PlanEvidence) -> PlanDump:
     """Return all leaves, variables and forecasts of a plan."""
     sources = sources_of(group.files)
     leaves = (evidence.plan.value(name) for name in leaf_names())
-    return ShownPlan(
+    return PlanDump(
         files=tuple(dict.fromkeys(file.status for file in group.files)),
         grouping=group.reasons,
-        leaves=tuple(shown_leaf(leaf, sources) for leaf in leaves),
+        leaves=tuple(dump_leaf(leaf, sources) for leaf in leaves),
         variables=tuple(_variables(evidence, group)),
         forecasts=forecasts(evidence.plan),
         machine=_machine(evidence),
@@ -73,19 +73,19 @@ def _machine(evidence: PlanEvidence) -> "MachineLayout | None":
     return machine_layout(evidence)
 
 
-def shown_leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:
+def dump_leaf(leaf: Value[Any], sources: dict[str, Source]) -> DumpedLeaf:
     """Return a leaf with the positions of its places."""
-    return ShownLeaf(leaf, tuple(locate(place, sources) for place in leaf.places))
+    return DumpedLeaf(leaf, tuple(locate(place, sources) for place in leaf.places))
 
 
-def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[ShownVariable]:
+def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[DumpedVariable]:
     """The variables that the plan's files set; values of unknown ones stay hidden."""
     sources = sources_of(group.files)
     environment, known = evidence[Environment], evidence[NcclVariables]
     for variable in _sorted(environment.variables):
         is_known = known.lookup(variable.name) is not None
         location = locate(variable.place, sources)
-        yield ShownVariable(
+        yield DumpedVariable(
             variable.name, variable.value if is_known else None, location
         )
 

@@ -19,12 +19,12 @@ from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.run.judging import RunState, judge_plan, settled
 from speccheck.validator.run.plan_dump import (
-    ShownLeaf,
-    ShownPlan,
-    shown_leaf,
-    shown_plan,
+    DumpedLeaf,
+    PlanDump,
+    dump_leaf,
+    dump_plan,
 )
-from speccheck.validator.run.run import Run, read_plans
+from speccheck.validator.run.run import RunResult, read_plans
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 
@@ -151,8 +151,8 @@ class WhatIf(Record):
     remarks: tuple[str, ...]
     values: tuple[LeafChange, ...]
     findings: tuple[FindingChange, ...]
-    before: Run
-    after: Run
+    before: RunResult
+    after: RunResult
     forecasts: tuple[Forecast, ...]
 
 
@@ -164,7 +164,7 @@ def what_if(group: PlanFiles, state: RunState, changes: Sequence[Assignment]) ->
     result = overridden(merged, changes)
     changed = evidence_of(group.files, result.leaves)
     before, after = (
-        Run(judges.edition, judges.request.use, plan.files, (plan,))
+        RunResult(judges.edition, judges.request.use, plan.files, (plan,))
         for plan in (judge_plan(group, state, known) for known in (evidence, changed))
     )
     old, new = (
@@ -182,19 +182,19 @@ def what_if(group: PlanFiles, state: RunState, changes: Sequence[Assignment]) ->
     )
 
 
-class ShownChange(Record):
+class DumpedChange(Record):
     """A leaf before and after a change."""
 
-    before: ShownLeaf
-    after: ShownLeaf
+    before: DumpedLeaf
+    after: DumpedLeaf
 
 
 class ViewedPlan(Record):
     """One plan; what_if: the changed one, where there is one, and what differs."""
 
-    shown: ShownPlan
+    shown: PlanDump
     what_if: WhatIf | None = None
-    changed: tuple[ShownChange, ...] = ()
+    changed: tuple[DumpedChange, ...] = ()
 
 
 class PlanView(Record):
@@ -222,7 +222,7 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
                 files[status.path] = status
         for group in groups:
             result = settled(request, group)
-            shown = shown_plan(group, assemble(group.files, result.judging.context))
+            shown = dump_plan(group, assemble(group.files, result.judging.context))
             plan = ViewedPlan(shown)
             if state is not None:
                 plan = _changed(shown, group, state, changes)
@@ -231,12 +231,12 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
 
 
 def _changed(
-    shown: ShownPlan, group: PlanFiles, state: RunState, changes: Sequence[Assignment]
+    shown: PlanDump, group: PlanFiles, state: RunState, changes: Sequence[Assignment]
 ) -> ViewedPlan:
     sources = sources_of(group.files)
     result = what_if(group, state, changes)
     pairs = (
-        ShownChange(shown_leaf(value.before, sources), shown_leaf(value.after, sources))
+        DumpedChange(dump_leaf(value.before, sources), dump_leaf(value.after, sources))
         for value in result.values
     )
     return ViewedPlan(shown, result, tuple(pairs))

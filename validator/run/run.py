@@ -8,7 +8,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.run.judging import (
     JudgedPlan,
     RunState,
-    SecondEdition,
+    ShadowEdition,
     judge_plan,
     names_of,
 )
@@ -31,7 +31,7 @@ from speccheck.validator.sources.registry import Readers
 _ANY_NAME = "\0" * 300
 
 
-class Run(Record):
+class RunResult(Record):
     """The outcome of a run.
 
     Attributes:
@@ -55,7 +55,7 @@ class Run(Record):
     warnings: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     is_isolated: bool = False
-    second: SecondEdition | None = None
+    second: ShadowEdition | None = None
 
 
 def all_readers(request: Request) -> Readers:
@@ -193,7 +193,7 @@ def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
     return group._replace(reasons=(*group.reasons, reason)) if reason else group
 
 
-def run(request: Request, state: RunState | None = None) -> Run:
+def run(request: Request, state: RunState | None = None) -> RunResult:
     """Read, group and judge files, by a state of the request where there is one.
 
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
@@ -216,7 +216,7 @@ def run(request: Request, state: RunState | None = None) -> Run:
         )
 
         plans = with_waivers_judged(waived, plans, statuses)
-    return Run(
+    return RunResult(
         state.judges.edition,
         request.use,
         tuple(statuses.values()),

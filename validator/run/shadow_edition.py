@@ -15,7 +15,7 @@ from speccheck.validator.run.judging import (
     JudgedPlan,
     PlanInputs,
     RunState,
-    SecondEdition,
+    ShadowEdition,
     judge_plan,
 )
 
@@ -45,9 +45,9 @@ class ShadowJudging:
         self._broken: set[str] = set()
 
     @property
-    def summary(self) -> SecondEdition:
+    def summary(self) -> ShadowEdition:
         """What comes of all plans."""
-        return SecondEdition(
+        return ShadowEdition(
             self._edition, self._failures, len(self._unknown), len(self._broken)
         )
 

@@ -6,7 +6,7 @@ from speccheck.validator.engine.judge import Judge
 from speccheck.validator.engine.judges import Judges
 from speccheck.validator.engine.request import Selection
 from speccheck.validator.engine.rule_index import RuleEntry
-from speccheck.validator.engine.selection import names_of_rule, told
+from speccheck.validator.engine.selection import names_of_rule, place_text
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
@@ -14,7 +14,7 @@ from speccheck.validator.evidence.record import Record
 _ASKED = "--select"  # who types it knows what is left
 
 
-class LeftOut(Record):
+class Suppressed(Record):
     """A clause that was not judged, or not by one of its rules, and who said so."""
 
     clause: str
@@ -37,7 +37,7 @@ class Suppressions:
         by_clause: dict[str, list[RuleEntry]] = {}
         for rule in rules:
             by_clause.setdefault(rule.clause, []).append(rule)
-        self._left_out: dict[str, list[LeftOut]] = {}
+        self._left_out: dict[str, list[Suppressed]] = {}
         for judged in before.clauses:
             clause = judged.clause
             if not judged.is_selected:
@@ -53,7 +53,7 @@ class Suppressions:
             for rule_name, names in silenced:
                 by = _by(selection, names)
                 if by != _ASKED:
-                    left_out = LeftOut(clause.id, judged.level, rule_name, by)
+                    left_out = Suppressed(clause.id, judged.level, rule_name, by)
                     self._left_out.setdefault(clause.id, []).append(left_out)
         # Without rules: only whether the clauses apply is asked.
         concerned = before.selecting(
@@ -63,7 +63,7 @@ class Suppressions:
         )
         self._judge = Judge(concerned, {})
 
-    def __call__(self, evidence: Evidence) -> tuple[LeftOut, ...]:
+    def __call__(self, evidence: Evidence) -> tuple[Suppressed, ...]:
         """Return what is suppressed of what applies, or may apply, to a plan."""
         return tuple(
             left_out
@@ -77,11 +77,11 @@ def _by(selection: Selection, names: set[str]) -> str:
     """Return who suppressed what bears these names: a line of settings, an option."""
     for name in selection.ignore:
         if name.lower() in names:
-            return told(selection.place_of("ignore", name))
-    return told(selection.place_of("select", selection.select[0]))
+            return place_text(selection.place_of("ignore", name))
+    return place_text(selection.place_of("select", selection.select[0]))
 
 
-class SwitchedOff(Record):
+class SuppressedBy(Record):
     """What one line of settings, or one option, switched off in a run."""
 
     by: str
@@ -89,11 +89,11 @@ class SwitchedOff(Record):
     rules: list[str]
 
 
-def switched_off(left_out: Iterable[LeftOut]) -> tuple[SwitchedOff, ...]:
+def switched_off(left_out: Iterable[Suppressed]) -> tuple[SuppressedBy, ...]:
     """Return what was suppressed in some plans, each once, by who did it."""
-    result: dict[str, SwitchedOff] = {}
+    result: dict[str, SuppressedBy] = {}
     for item in dict.fromkeys(left_out):
-        empty = SwitchedOff(item.by, {"must": [], "should": [], "may": []}, [])
+        empty = SuppressedBy(item.by, {"must": [], "should": [], "may": []}, [])
         of_it = result.setdefault(item.by, empty)
         if item.rule:
             of_it.rules.append(f"{item.rule} of {item.clause}")

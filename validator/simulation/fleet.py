@@ -21,7 +21,7 @@ _TAKEN = datetime.fromisoformat("2026-11-21T18:00:00+00:00")
 _WITHIN_SECONDS = 60
 
 
-class Fleet(Record):
+class SimulatedFleet(Record):
     """What a synthetic fleet follows from.
 
     profile: an instance type of the catalogue.
@@ -64,7 +64,7 @@ class Maker:
 
     __slots__ = ("_fleet", "_shape", "_template")
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: SimulatedFleet) -> None:
         """Take a fleet; raises KeyError for a profile that the catalogue has not."""
         self._fleet = fleet
         self._shape: Shape = shape_of(fleet.profile)
@@ -124,7 +124,7 @@ class Maker:
         }
 
 
-def healthy_nodes(fleet: Fleet) -> Iterator[Snapshot]:
+def healthy_nodes(fleet: SimulatedFleet) -> Iterator[Snapshot]:
     """All nodes of a fleet, with nothing wrong."""
     maker = Maker(fleet)
     return map(maker.healthy, range(fleet.nodes))

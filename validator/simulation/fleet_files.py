@@ -5,7 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.fault import Delivery, earlier
-from speccheck.validator.simulation.fleet import Fleet, Maker, Snapshot, name_of
+from speccheck.validator.simulation.fleet import (
+    Maker,
+    SimulatedFleet,
+    Snapshot,
+    name_of,
+)
 from speccheck.validator.simulation.planting import Planting, told
 
 SCHEMA = "speccheck-simulation/1"
@@ -20,7 +25,7 @@ def snapshot_text(node: Snapshot) -> str:
     return json.dumps(node, separators=_COMPACT)
 
 
-class Form(Record):
+class FileForm(Record):
     """What is told of a node, and how the name of its file ends."""
 
     text: Callable[[Snapshot], str]
@@ -28,7 +33,7 @@ class Form(Record):
 
 
 RESULTS = ".result.json"
-SNAPSHOTS = Form(snapshot_text, ".json")
+SNAPSHOTS = FileForm(snapshot_text, ".json")
 
 
 class Written(Record):
@@ -39,7 +44,7 @@ class Written(Record):
 
 
 def nodes(
-    fleet: Fleet, planting: Planting, form: Form = SNAPSHOTS
+    fleet: SimulatedFleet, planting: Planting, form: FileForm = SNAPSHOTS
 ) -> Iterator[tuple[Written, ...]]:
     """What is written for each node, in their order; nothing for a missing one."""
     maker = Maker(fleet)
@@ -56,7 +61,7 @@ def nodes(
 
 
 def _delivered(
-    name: str, node: Snapshot, delivery: Delivery, form: Form
+    name: str, node: Snapshot, delivery: Delivery, form: FileForm
 ) -> tuple[Written, ...]:
     if delivery == "missing":
         return ()
@@ -87,7 +92,7 @@ def file_names(nodes: int, ill: Sequence[str]) -> Iterator[str]:
             yield f".{name}{ending}.{_PROCESS}.part"
 
 
-def manifest(fleet: Fleet, planting: Planting, *, is_complete: bool) -> str:
+def manifest(fleet: SimulatedFleet, planting: Planting, *, is_complete: bool) -> str:
     """What the fleet is made of and what is wrong in it, as the text of a file."""
     document = {
         "schema": SCHEMA,

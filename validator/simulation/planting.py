@@ -12,7 +12,7 @@ from speccheck.validator.evidence.value import KeyPath, dotted
 from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.simulation.fault import Fault, Values
 from speccheck.validator.simulation.faults import FAULTS
-from speccheck.validator.simulation.fleet import Fleet, name_of
+from speccheck.validator.simulation.fleet import SimulatedFleet, name_of
 from speccheck.validator.simulation.rng import Dice
 from speccheck.validator.simulation.shape import shape_of
 from speccheck.validator.sources.documents.document import Document, ReadError
@@ -219,7 +219,7 @@ class Planting(Record):
         return result
 
 
-def plant(file: PlanFile, fleet: Fleet) -> Planting:
+def plant(file: PlanFile, fleet: SimulatedFleet) -> Planting:
     """Choose the nodes of each fault of a plan; raises PlanError."""
     taken: set[int] = set()
     chosen: dict[int, tuple[int, ...]] = {}
@@ -245,7 +245,7 @@ def plant(file: PlanFile, fleet: Fleet) -> Planting:
 
 
 def _named(
-    file: PlanFile, planted: Planted, fleet: Fleet, index: int
+    file: PlanFile, planted: Planted, fleet: SimulatedFleet, index: int
 ) -> tuple[int, ...]:
     result: dict[int, None] = {}
     for position, text in enumerate(planted.nodes or ()):
@@ -280,7 +280,7 @@ def _numbers(
 
 
 def _drawn(
-    file: PlanFile, planted: Planted, fleet: Fleet, index: int, taken: set[int]
+    file: PlanFile, planted: Planted, fleet: SimulatedFleet, index: int, taken: set[int]
 ) -> tuple[int, ...]:
     """So many of the nodes that have no fault yet."""
     wanted = planted.count or max(1, round((planted.share or 0) * fleet.nodes))
@@ -301,7 +301,9 @@ def _drawn(
     return (*sorted(numbers),)
 
 
-def _values(file: PlanFile, planted: Planted, fleet: Fleet, index: int) -> Values:
+def _values(
+    file: PlanFile, planted: Planted, fleet: SimulatedFleet, index: int
+) -> Values:
     """Its values, once a machine of the type has shown that it can have the fault."""
     fault = FAULTS[planted.fault]
     values = {**fault.values, **planted.values()}

@@ -28,11 +28,11 @@ from speccheck.validator.sources.reader import FactSheet, Reading
 
 Scalar = str | int | float | bool
 # A value, or why there is none: {"status": "not_supported"}.
-Found = Scalar | Mapping[str, str] | list[Scalar | None]
+CapturedValue = Scalar | Mapping[str, str] | list[Scalar | None]
 # Where it stands: in a text, or at a key of a document.
 Where = Span | Place
 # From what the tool prints to a leaf; raises ValueError for another text.
-Convert = Callable[[str], Found]
+Convert = Callable[[str], CapturedValue]
 
 # How tools say that there is no value; what else they print is left to the leaf.
 _ABSENCES: dict[str, Status] = {
@@ -63,7 +63,7 @@ class Capture:
         self._sources: dict[str, str] = {}
 
     def put(
-        self, kind: str, leaf: str, result: Found, span: Where, source: str = ""
+        self, kind: str, leaf: str, result: CapturedValue, span: Where, source: str = ""
     ) -> None:
         """A leaf of what a machine has one of."""
         part = self._data.setdefault(kind, {})
@@ -82,7 +82,7 @@ class Capture:
         self,
         part: tuple[str, int],
         leaf: str,
-        result: Found,
+        result: CapturedValue,
         span: Where,
         source: str = "",
     ) -> None:
@@ -106,11 +106,11 @@ class Capture:
         lists = {"partly_listed": sorted(self._partial)}
         return Node({**self._data, **lists}, file, taken)
 
-    def _listed(self, kind: str, span: Where) -> list[dict[str, Found]]:
+    def _listed(self, kind: str, span: Where) -> list[dict[str, CapturedValue]]:
         result = self._data.get(kind)
         if isinstance(result, list):
             return result
-        made: list[dict[str, Found]] = []
+        made: list[dict[str, CapturedValue]] = []
         self._data[kind] = made
         self._put_place((kind,), span)
         return made
@@ -129,7 +129,7 @@ def absence_of(text: str) -> Mapping[str, str] | None:
     return {"status": status, "message": text.strip()} if text else {"status": status}
 
 
-def told(text: str, convert: Convert) -> Found:
+def converted(text: str, convert: Convert) -> CapturedValue:
     """What a text of a tool says; a text that it should not print is a failure."""
     text = text.strip()
     result = absence_of(text)
@@ -144,7 +144,7 @@ def told(text: str, convert: Convert) -> Found:
 def word(table: Mapping[str, Scalar]) -> Convert:
     """Return a conversion by a table of lower-case words."""
 
-    def convert(text: str) -> Found:
+    def convert(text: str) -> CapturedValue:
         result = table.get(text.strip().lower())
         if result is None:
             raise ValueError(text)
@@ -153,17 +153,17 @@ def word(table: Mapping[str, Scalar]) -> Convert:
     return convert
 
 
-def whole(text: str) -> Found:
+def whole(text: str) -> CapturedValue:
     """Return a whole number, with or without a unit behind it."""
     return int(text.split(maxsplit=1)[0])
 
 
-def number(text: str) -> Found:
+def number(text: str) -> CapturedValue:
     """Return a number, with or without a unit behind it."""
     return float(text.split(maxsplit=1)[0])
 
 
-def mebibytes(text: str) -> Found:
+def mebibytes(text: str) -> CapturedValue:
     """`81559 MiB` as bytes."""
     count, unit = text.split()
     if unit != "MiB":

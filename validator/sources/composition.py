@@ -19,8 +19,8 @@ from speccheck.validator.sources.documents.document import (
     path_step,
 )
 from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.sources.interpolation import Outcome, interpolate
-from speccheck.validator.sources.reader import Gap, Parent, Reader, Source
+from speccheck.validator.sources.interpolation import Interpolated, interpolate
+from speccheck.validator.sources.reader import Parent, Reader, ReadingGap, Source
 
 # Published chains are four files long; a longer one is a mistake or an attack.
 _MAXIMUM_PARENTS = 50
@@ -45,7 +45,7 @@ class ComposedDocument(Document):
         data: object,
         layers: tuple[_Layer, ...],
         origins: Mapping[KeyPath, int],
-        outcomes: Mapping[KeyPath, Outcome],
+        outcomes: Mapping[KeyPath, Interpolated],
         *,
         has_gaps: bool,
     ) -> None:
@@ -136,7 +136,7 @@ class Composition(Record):
 
     document: Document
     parents: tuple[Source, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[ReadingGap, ...] = ()
 
 
 def compose(document: Document, reader: Reader) -> Composition:
@@ -164,7 +164,7 @@ def compose(document: Document, reader: Reader) -> Composition:
         data = {}
         for number in numbers:
             _lay(data, layers[number], number, origins)
-    outcomes: dict[KeyPath, Outcome] = {}
+    outcomes: dict[KeyPath, Interpolated] = {}
     if refers:
         data, outcomes = interpolate(data)
     composed = ComposedDocument(
@@ -180,7 +180,7 @@ class _Parents:
         self.reader = reader
         self.layers: list[_Layer] = []
         self.sources: list[Source] = []
-        self.gaps: list[Gap] = []
+        self.gaps: list[ReadingGap] = []
         self._open: set[str] = set()
         self._read = 0
 
@@ -204,7 +204,7 @@ class _Parents:
             self.add(document, (*under, *parent.under))
         elif not parent.is_optional:
             reason = f"it inherits values, and {document}"
-            self.gaps.append(Gap(reason, child.place(parent.at)))
+            self.gaps.append(ReadingGap(reason, child.place(parent.at)))
 
     def _load(self, child: Document, parent: Parent) -> Document | str:
         """Return the document that a parent names, or the reason why there is none."""

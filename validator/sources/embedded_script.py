@@ -17,11 +17,11 @@ from speccheck.validator.sources.documents.document import Document, LineTable
 from speccheck.validator.sources.mapping import items
 from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.shell.script import (
-    Assignment,
-    Command,
     Directive,
     Script,
-    Word,
+    ShellAssignment,
+    ShellCommand,
+    ShellWord,
 )
 
 Variables = Mapping[str, str | None]
@@ -301,7 +301,7 @@ class _Mover:
     def __init__(self, script: str, origins: _Origins) -> None:
         self._own_lines = LineTable(script)
         self._origins = origins
-        self._commands: dict[int, Command] = {}
+        self._commands: dict[int, ShellCommand] = {}
 
     def script(self, script: Script) -> Script:
         """Return the script with all places moved."""
@@ -330,14 +330,14 @@ class _Mover:
         text = self._own_lines.line(max(1, line))
         return self._place(line, len(text) - len(text.lstrip()) + 1)[0]
 
-    def _word(self, word: Word) -> Word:
+    def _word(self, word: ShellWord) -> ShellWord:
         text, line, column, length, resolved, raw = word
-        return Word(text, *self._place(line, column), length, resolved, raw)
+        return ShellWord(text, *self._place(line, column), length, resolved, raw)
 
-    def _assignment(self, assignment: Assignment) -> Assignment:
+    def _assignment(self, assignment: ShellAssignment) -> ShellAssignment:
         place = self._place(assignment.line, assignment.column)
         value = self._word(assignment.value)
-        return Assignment(
+        return ShellAssignment(
             assignment.name, value, assignment.exported, *place, assignment.conditional
         )
 
@@ -345,11 +345,11 @@ class _Mover:
         line, column = self._place(directive.line, directive.column)
         return directive._replace(line=line, column=column)
 
-    def _command(self, command: Command) -> Command:
+    def _command(self, command: ShellCommand) -> ShellCommand:
         """Return the command; several hold the same outer one."""
         moved = self._commands.get(id(command))
         if moved is None:
-            moved = Command(
+            moved = ShellCommand(
                 tuple([self._word(word) for word in command.words]),
                 tuple(
                     [self._assignment(assignment) for assignment in command.environment]

@@ -13,9 +13,9 @@ from speccheck.validator.sources.documents.reading import read_stream, read_text
 from speccheck.validator.sources.reader import (
     CaptureReader,
     Fact,
-    Gap,
     Reader,
     Reading,
+    ReadingGap,
     Role,
     ScriptReader,
     Source,
@@ -26,7 +26,7 @@ from speccheck.validator.sources.registry import Detection, Readers, template_fo
 _CERTAIN = frozenset({"run.framework", "run.uses_torch"})
 
 
-def without_defaults(reading: Reading, gaps: tuple[Gap, ...]) -> Reading:
+def without_defaults(reading: Reading, gaps: tuple[ReadingGap, ...]) -> Reading:
     """The reading with the framework's defaults unknown: the missing file may differ.
 
     Changes the fact sheet, which is the reading's own.
@@ -42,7 +42,7 @@ def without_defaults(reading: Reading, gaps: tuple[Gap, ...]) -> Reading:
 
 
 def with_reasons(
-    leaves: dict[str, Value[Any]], gaps: Iterable[Gap]
+    leaves: dict[str, Value[Any]], gaps: Iterable[ReadingGap]
 ) -> dict[str, Value[Any]]:
     """The leaves, and for each that nothing speaks of the gap that it may lie in."""
     gap = next(iter(gaps), None)
@@ -116,7 +116,7 @@ class ReadFile(Record):
     role: Role
     readings: tuple[Reading, ...]
     parents: tuple[Source, ...] = ()  # files that it inherits values from
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False  # its framework merges several files into one configuration
 
 
@@ -127,7 +127,7 @@ class _Found(Record):
     role: Role
     readings: tuple[Reading, ...]
     parents: tuple[Source, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False
 
 
@@ -311,7 +311,7 @@ def _read_document(
 ) -> _Found:
     """Read a document with what it inherits, and the scripts that it holds."""
     parents: tuple[Source, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[ReadingGap, ...] = ()
     if reader.parents is not None or (reader.interpolates and "${" in document.text):
         from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
             compose,

@@ -223,7 +223,7 @@ _STEP = lazy_pattern(r"[^.\[\]]+")
 _LONGEST_NOTE = 200
 
 
-class Outcome(Record):
+class Interpolated(Record):
     """What became of one text.
 
     sources: the paths that it refers to.
@@ -246,7 +246,7 @@ class Waiting(Unresolved):
     """A text that refers to a value which is left to be set at start."""
 
 
-def interpolate(data: object) -> tuple[object, dict[KeyPath, Outcome]]:
+def interpolate(data: object) -> tuple[object, dict[KeyPath, Interpolated]]:
     """Return the data with the texts worked out, and what became of each of them."""
     work = _Interpolation(data)
     return work.node((), data), work.outcomes
@@ -257,7 +257,7 @@ class _Interpolation:
 
     def __init__(self, data: object) -> None:
         self.data = data
-        self.outcomes: dict[KeyPath, Outcome] = {}
+        self.outcomes: dict[KeyPath, Interpolated] = {}
         self._known: dict[KeyPath, object] = {}
         self._open: dict[KeyPath, None] = {}
         self._computed: set[KeyPath] = set()
@@ -312,7 +312,7 @@ class _Interpolation:
             self._enter(path)
             value = self._joined(path, raw, sources)
         except Unresolved as reason:
-            self.outcomes[path] = Outcome(
+            self.outcomes[path] = Interpolated(
                 is_known=False,
                 note=f"{raw:.80}: {reason}",
                 waits=isinstance(reason, Waiting),
@@ -324,7 +324,7 @@ class _Interpolation:
         note = _note(raw, value, sources)
         if not self._computed.isdisjoint(sources):
             self._computed.add(path)
-        self.outcomes[path] = Outcome(
+        self.outcomes[path] = Interpolated(
             is_known=True,
             note=note,
             sources=(*sources,),

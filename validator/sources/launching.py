@@ -13,7 +13,12 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.mapping import Convert, Unusable, derive_switch
 from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
-from speccheck.validator.sources.shell.script import Command, Option, Word, options
+from speccheck.validator.sources.shell.script import (
+    Option,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
 TORCHRUN, DEEPSPEED, ACCELERATE = "torchrun", "deepspeed", "accelerate"
 # NVIDIA's resiliency extension starts torchrun's agent with options of its own.
@@ -145,7 +150,7 @@ _WRAPPERS = 8  # words in front of srun or mpirun: `time env A=1 srun ...`
 _TASK_STARTERS = frozenset({"srun", "mpirun", "mpiexec", "orterun", "prterun"})
 
 
-class Launch(Record):
+class LaunchCommand(Record):
     """A command that starts a training program through a launcher.
 
     launcher: torchrun, ft_launcher, deepspeed or accelerate.
@@ -157,15 +162,15 @@ class Launch(Record):
     """
 
     launcher: str
-    word: Word
-    options: tuple[Word, ...]
-    program: tuple[Word, ...]
-    command: Command
+    word: ShellWord
+    options: tuple[ShellWord, ...]
+    program: tuple[ShellWord, ...]
+    command: ShellCommand
     every_task: bool
     hidden: str
 
 
-def launches(source: Source) -> list[Launch]:
+def launches(source: Source) -> list[LaunchCommand]:
     """Return the launch commands of a script, in its order."""
     return [
         launch
@@ -174,7 +179,7 @@ def launches(source: Source) -> list[Launch]:
     ]
 
 
-def launch_of(command: Command) -> Launch | None:
+def launch_of(command: ShellCommand) -> LaunchCommand | None:
     """Return the launch that a command is, or None."""
     words = command.words
     if mentions_only(command):
@@ -190,10 +195,10 @@ def launch_of(command: Command) -> Launch | None:
         return None
     every_task = starts_tasks(command)
     word = words[position]
-    return Launch(launcher, word, own, program, command, every_task, hidden)
+    return LaunchCommand(launcher, word, own, program, command, every_task, hidden)
 
 
-def _launcher(words: Sequence[Word]) -> tuple[int, str] | None:
+def _launcher(words: Sequence[ShellWord]) -> tuple[int, str] | None:
     """Where the launcher's name stands: after srun, nohup, docker and the like."""
     for position, word in enumerate(words):
         name = base_name(word)
@@ -212,7 +217,7 @@ def _launcher(words: Sequence[Word]) -> tuple[int, str] | None:
     return None
 
 
-def _split(words: Sequence[Word], position: int, launcher: str) -> tuple[int, str]:
+def _split(words: Sequence[ShellWord], position: int, launcher: str) -> tuple[int, str]:
     """Return where the launcher's own words end, and a word that may hold more of them.
 
     As argparse.REMAINDER has it: the first word that is neither an option nor the value
@@ -239,18 +244,18 @@ def _split(words: Sequence[Word], position: int, launcher: str) -> tuple[int, st
 _DASHED = frozenset({TORCHRUN, FT_LAUNCHER})
 
 
-def _begins(words: Sequence[Word], position: int) -> bool:
+def _begins(words: Sequence[ShellWord], position: int) -> bool:
     """Return whether a program begins at a position, or nothing is left there."""
     return position >= len(words) or words[position].text.endswith(".py")
 
 
-def _program_follows(words: Sequence[Word]) -> bool:
+def _program_follows(words: Sequence[ShellWord]) -> bool:
     return any(
         word.text.endswith(".py") or word.text in _MODULE_FLAGS for word in words
     )
 
 
-def _is_training(options: Sequence[Word], program: Sequence[Word]) -> bool:
+def _is_training(options: Sequence[ShellWord], program: Sequence[ShellWord]) -> bool:
     """Whether there is a program, and it is none that tests, installs or evaluates."""
     if not program:
         return any(not word.resolved for word in options)
@@ -268,7 +273,7 @@ def _is_other_module(name: str) -> bool:
     return name in _NO_TRAINING or name.partition(".")[0] in _NO_TRAINING
 
 
-def mentions_only(command: Command) -> bool:
+def mentions_only(command: ShellCommand) -> bool:
     """Whether a command names its words without running them: `echo`, `pip install`."""
     names = [base_name(word) for word in command.words[:4]]
     if names[:1] == ["sudo"]:
@@ -278,12 +283,12 @@ def mentions_only(command: Command) -> bool:
     return names[0] in _INSTALLING and names[1:2] != ["run"]
 
 
-def base_name(word: Word) -> str:
+def base_name(word: ShellWord) -> str:
     """Return the name of a program without its folder."""
     return word.text.rpartition("/")[2]
 
 
-def starts_tasks(command: Command) -> bool:
+def starts_tasks(command: ShellCommand) -> bool:
     """Whether srun or mpirun starts what the command runs, once for each task."""
     return any(
         base_name(word) in _TASK_STARTERS
@@ -292,14 +297,14 @@ def starts_tasks(command: Command) -> bool:
     )
 
 
-def _with_outer(command: Command | None) -> Iterator[Command]:
+def _with_outer(command: ShellCommand | None) -> Iterator[ShellCommand]:
     """Yield a command and those whose arguments held it: `srun bash -c '...'`."""
     while command is not None:
         yield command
         command = command.outer
 
 
-def python_program(command: Command) -> Word | None:
+def python_program(command: ShellCommand) -> ShellWord | None:
     """The training program that a command gives to Python, with or without launcher."""
     if mentions_only(command):
         return None
@@ -342,7 +347,7 @@ def is_sure(option: Option) -> bool:
     return word.resolved or word.text != flag
 
 
-def word_place(file: str, key: str, word: Word) -> Place:
+def word_place(file: str, key: str, word: ShellWord) -> Place:
     """Return the place where a word is written."""
     span = Span(word.line, word.column, max(1, word.length))
     return Place(file, key, span=span)
@@ -376,7 +381,7 @@ def state_option(sheet: FactSheet, leaf: Leaf, option: Option) -> None:
         sheet.state(leaf.name, value, place)
 
 
-def unresolved(word: Word) -> str:
+def unresolved(word: ShellWord) -> str:
     """Return why the value of a word is not known."""
     text = word.text[:60]
     return (
@@ -386,7 +391,7 @@ def unresolved(word: Word) -> str:
     )
 
 
-def may_hold_options(word: Word) -> bool:
+def may_hold_options(word: ShellWord) -> bool:
     """Return whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
@@ -462,7 +467,7 @@ def references(source: Source) -> tuple[Reference, ...]:
     return tuple({**shared, **scripts, **sourced}.values())
 
 
-def _rank(command: Command) -> int:
+def _rank(command: ShellCommand) -> int:
     """Launch commands before other programs of Python, and those before the rest."""
     if launch_of(command) is not None:
         return 0
@@ -470,7 +475,7 @@ def _rank(command: Command) -> int:
 
 
 def _named_files(
-    file: str, command: Command, suffixes: tuple[str, ...]
+    file: str, command: ShellCommand, suffixes: tuple[str, ...]
 ) -> dict[str, Reference]:
     result: dict[str, Reference] = {}
     for word in command.words:
@@ -521,12 +526,12 @@ _PER_NODE = lazy_pattern(r"ppr:(\d+):node(?::|$)")
 _PROGRAMS = ("python", "bash", "sh", "torchrun", "deepspeed", "accelerate")
 
 
-class Count(Record):
+class ProcessCount(Record):
     """A number that a flag gives; None where only the job knows it."""
 
     number: int | None
     flag: str
-    word: Word
+    word: ShellWord
 
 
 class MpiRun(Record):
@@ -537,11 +542,11 @@ class MpiRun(Record):
     """
 
     name: str
-    word: Word
-    ranks: Count | None
-    ranks_per_node: Count | None
+    word: ShellWord
+    ranks: ProcessCount | None
+    ranks_per_node: ProcessCount | None
     hosts: dict[str, int]
-    hosts_word: Word | None
+    hosts_word: ShellWord | None
     is_elastic: bool
 
     @property
@@ -550,7 +555,7 @@ class MpiRun(Record):
         return self.ranks is not None or self.ranks_per_node is not None
 
 
-def mpi_run_of(command: Command | None) -> MpiRun | None:
+def mpi_run_of(command: ShellCommand | None) -> MpiRun | None:
     """How MPI starts what a command runs, itself or a command that holds it."""
     while command is not None:
         for position, word in enumerate(command.words[:_WRAPPERS]):
@@ -560,10 +565,10 @@ def mpi_run_of(command: Command | None) -> MpiRun | None:
     return None
 
 
-def _read(word: Word, words: Sequence[Word]) -> MpiRun:
+def _read(word: ShellWord, words: Sequence[ShellWord]) -> MpiRun:
     given = last_options(options([*_own_words(words)]))
     hosts: dict[str, int] = {}
-    hosts_word: Word | None = None
+    hosts_word: ShellWord | None = None
     ranks = per_node = None
     for flag, option in given.items():
         if flag in _RANKS:
@@ -580,7 +585,7 @@ def _read(word: Word, words: Sequence[Word]) -> MpiRun:
     return MpiRun(name, word, ranks, per_node, hosts, hosts_word, is_elastic)
 
 
-def _own_words(words: Sequence[Word]) -> Iterator[Word]:
+def _own_words(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
     """Yield the words of the starter itself, up to the program that it starts."""
     for word in words:
         name = base_name(word)
@@ -589,22 +594,22 @@ def _own_words(words: Sequence[Word]) -> Iterator[Word]:
         yield word
 
 
-def _count(option: Option) -> Count | None:
+def _count(option: Option) -> ProcessCount | None:
     flag, values, word = option
     if not is_sure(option):
-        return Count(None, flag, word)
+        return ProcessCount(None, flag, word)
     if not values:
         return None
     text = values[0].text
     is_number = values[0].resolved and text.isdecimal() and int(text) > 0
-    return Count(int(text) if is_number else None, flag, values[0])
+    return ProcessCount(int(text) if is_number else None, flag, values[0])
 
 
-def _mapped(option: Option) -> Count | None:
+def _mapped(option: Option) -> ProcessCount | None:
     """`ppr:8:node`; other mappings do not tell the processes of a node."""
     flag, values, _ = option
     match = _PER_NODE.match(values[0].text) if values else None
-    return Count(int(match[1]), flag, values[0]) if match is not None else None
+    return ProcessCount(int(match[1]), flag, values[0]) if match is not None else None
 
 
 def _host_counts(text: str) -> dict[str, int]:

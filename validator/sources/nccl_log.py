@@ -17,7 +17,7 @@ from speccheck.validator.evidence.measurement.collective import (
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import secret_kind
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.capture import Capture, Found, line_span
+from speccheck.validator.sources.capture import Capture, CapturedValue, line_span
 
 # Level VERSION writes no more than this, and rank 0 writes it without its name.
 VERSION = lazy_pattern(
@@ -153,7 +153,7 @@ BY_USER = "environment"
 BY_PLUGIN = "plugin"
 
 
-class Settings:
+class LoggedSettings:
     """Name, value and who set it, each once, with the line that said it first."""
 
     def __init__(self) -> None:
@@ -225,7 +225,7 @@ class Facts:
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class CommunicatorMember:
     """One rank of one communicator, as far as it is told which."""
 
     writer: Writer
@@ -245,12 +245,12 @@ class Member:
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class RankGroup:
     """One communicator: its members in the order in which the log names them."""
 
     id: str
     ranks: int
-    members: list[Member] = field(default_factory=list)
+    members: list[CommunicatorMember] = field(default_factory=list)
 
 
 class Members:
@@ -258,14 +258,14 @@ class Members:
 
     def __init__(self) -> None:
         """Start without any."""
-        self.all: list[Member] = []
-        self._of_thread: dict[Writer, Member] = {}
-        self._of_address: dict[tuple[Process, str], Member] = {}
-        self._of_device: dict[tuple[Process, int], Member] = {}
-        self._of_process: dict[Process, list[Member]] = {}
+        self.all: list[CommunicatorMember] = []
+        self._of_thread: dict[Writer, CommunicatorMember] = {}
+        self._of_address: dict[tuple[Process, str], CommunicatorMember] = {}
+        self._of_device: dict[tuple[Process, int], CommunicatorMember] = {}
+        self._of_process: dict[Process, list[CommunicatorMember]] = {}
         self._starters: set[Process] = set()
 
-    def named(self, writer: Writer, address: str, span: Span) -> Member:
+    def named(self, writer: Writer, address: str, span: Span) -> CommunicatorMember:
         """Return the member with an address, which the thread speaks of from now on."""
         key = writer.of_process, address
         member = self._of_address.get(key)
@@ -280,7 +280,9 @@ class Members:
         self._of_thread[writer] = member
         return member
 
-    def begun(self, writer: Writer, address: str, id_: str, span: Span) -> Member:
+    def begun(
+        self, writer: Writer, address: str, id_: str, span: Span
+    ) -> CommunicatorMember:
         """A member that begins; addresses of gone communicators are used again."""
         self._starters.add(writer.of_process)
         member = self._of_address.get((writer.of_process, address))
@@ -291,11 +293,11 @@ class Members:
             self._of_thread.pop(writer, None)
         return self.named(writer, address, span)
 
-    def at(self, writer: Writer, address: str) -> Member | None:
+    def at(self, writer: Writer, address: str) -> CommunicatorMember | None:
         """Return the member that a line names by its address."""
         return self._of_address.get((writer.of_process, address))
 
-    def speaking(self, writer: Writer, span: Span) -> Member:
+    def speaking(self, writer: Writer, span: Span) -> CommunicatorMember:
         """Return the member that a thread speaks of without naming it."""
         member = self._of_thread.get(writer)
         if member is not None:
@@ -316,32 +318,32 @@ class Members:
         if member is not None and member.is_complete and is_old:
             del self._of_thread[writer]
 
-    def of_process(self, writer: Writer) -> Iterable[Member]:
+    def of_process(self, writer: Writer) -> Iterable[CommunicatorMember]:
         """Return the members of a process that are named."""
         return self._of_process.get(writer.of_process, ())
 
-    def _made(self, writer: Writer, span: Span) -> Member:
-        made = Member(writer, span)
+    def _made(self, writer: Writer, span: Span) -> CommunicatorMember:
+        made = CommunicatorMember(writer, span)
         self.all.append(made)
         return made
 
-    def _put(self, key: tuple[Process, str], member: Member) -> None:
+    def _put(self, key: tuple[Process, str], member: CommunicatorMember) -> None:
         process, device = key[0], member.writer.device
         self._of_address[key] = member
         self._of_device[process, device] = member
         self._of_process.setdefault(process, []).append(member)
 
 
-def grouped(members: Iterable[Member]) -> list[Group]:
+def grouped(members: Iterable[CommunicatorMember]) -> list[RankGroup]:
     """Return the members of each communicator, in the order of the log.
 
     Without a number that they share, the first of each device are taken for one
     communicator, the second for another, as far as their ranks fit.
     """
-    groups: dict[object, Group] = {}
+    groups: dict[object, RankGroup] = {}
     turns: dict[object, int] = {}
     times: dict[object, int] = {}
-    unnamed: list[Member] = []
+    unnamed: list[CommunicatorMember] = []
     for member in members:
         if not member.is_named:
             unnamed.append(member)
@@ -356,12 +358,12 @@ def grouped(members: Iterable[Member]) -> list[Group]:
             key = (*key, again)
         group = groups.get(key)
         if group is None:
-            group = groups[key] = Group(member.id, member.ranks)
+            group = groups[key] = RankGroup(member.id, member.ranks)
         group.members.append(member)
     result = [*groups.values()]
     loose = [member for member in unnamed if member.facts]
     if loose:
-        result.append(Group("", 0, loose))
+        result.append(RankGroup("", 0, loose))
     return result
 
 
@@ -430,7 +432,7 @@ class Listener:
         """Start without any."""
         self.members = Members()
         self.processes: dict[Process, Facts] = {}
-        self.settings = Settings()
+        self.settings = LoggedSettings()
         self.has_heard = False
         self.is_summary = False  # not all lines are there
 
@@ -753,12 +755,12 @@ def add_communicators(capture: Capture, text: str) -> bool:
         listener.hear(line)
     groups = grouped(listener.members.all)
     if not groups and listener.processes:
-        groups = [Group("", 0)]  # NCCL spoke, and of no communicator
+        groups = [RankGroup("", 0)]  # NCCL spoke, and of no communicator
     for number, group in enumerate(islice(groups, _MOST_COMMUNICATORS), 1):
         _Leaves(capture, listener, group, number).put()
     for (name, value, who), span in listener.settings.taken.items():
         part = VariableInForce.kind, capture.add(VariableInForce.kind, span)
-        shown: Found = value or ""
+        shown: CapturedValue = value or ""
         if value is None:
             shown = {"status": "absent", "message": _NOT_KEPT}
         capture.put_at(part, "name", name, span)
@@ -779,7 +781,7 @@ def has_lines(text: str) -> bool:
     return False
 
 
-def _gap(listener: Listener, groups: list[Group]) -> str:
+def _gap(listener: Listener, groups: list[RankGroup]) -> str:
     """Return why the log may not tell of all: empty for one that is whole."""
     if len(groups) > _MOST_COMMUNICATORS:
         most = f"{_MOST_COMMUNICATORS:,} were read"
@@ -802,7 +804,7 @@ class _Leaves:
     """The leaves of one communicator."""
 
     def __init__(
-        self, capture: Capture, listener: Listener, group: Group, number: int
+        self, capture: Capture, listener: Listener, group: RankGroup, number: int
     ) -> None:
         self._capture = capture
         self._group = group
@@ -827,7 +829,7 @@ class _Leaves:
                 self._put(name, _one_text(name, texts), next(iter(result.values())))
         for name in _LISTS:
             if result := self._facts.of(name):
-                several: Found = [str(item) for item in result]
+                several: CapturedValue = [str(item) for item in result]
                 self._put(name, several, next(iter(result.values())))
         for name in _COUNTS:
             self._count(name)
@@ -837,12 +839,12 @@ class _Leaves:
         for names, choose in ((_LEAST, min), (_MOST_OF, max)):
             for name in names:
                 if result := self._facts.of(name):
-                    value: Found = choose(result)  # type: ignore[type-var, assignment]
+                    value: CapturedValue = choose(result)  # type: ignore[type-var, assignment]
                     self._put(name, value, result[value])  # type: ignore[index]
         self._cliques()
         self._tuned()
 
-    def _put(self, name: str, value: Found, span: Span) -> None:
+    def _put(self, name: str, value: CapturedValue, span: Span) -> None:
         self._capture.put_at(self._part, name, value, span)
 
     def _count(self, name: str, *, or_none: bool = False) -> None:
@@ -884,11 +886,11 @@ class _Leaves:
         span = next(iter(result.values()))
         rows = [item for item in result if isinstance(item, tuple)]
         for at, name in enumerate(_TUNED):
-            column: Found = [row[at] for row in rows]
+            column: CapturedValue = [row[at] for row in rows]
             self._put(name, column, span)
 
 
-def _facts_of(group: Group, listener: Listener) -> Facts:
+def _facts_of(group: RankGroup, listener: Listener) -> Facts:
     """Return what its ranks say of it, and their processes of themselves."""
     facts = Facts()
     for member in group.members:
@@ -928,7 +930,7 @@ def _add_network(facts: Facts) -> None:
             facts.note("network_plugin", "internal", span)
 
 
-def _one_text(name: str, texts: list[str]) -> Found:
+def _one_text(name: str, texts: list[str]) -> CapturedValue:
     """Return a text; several are joined, but differing releases are none."""
     if len(texts) > 1 and name.endswith("_version"):
         return {"status": "failed", "message": f"ranks differ: {', '.join(texts)}"}

@@ -237,7 +237,7 @@ class Parent(Record):
     is_optional: bool = False
 
 
-class Gap(Record):
+class ReadingGap(Record):
     """Something that a file takes its values from and that could not be read."""
 
     reason: str

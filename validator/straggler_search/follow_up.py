@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.straggler_search.judgement import Judgement
+from speccheck.validator.straggler_search.judgement import SearchJudgement
 from speccheck.validator.straggler_search.rounds import (
     PAIR,
     Hosts,
-    Plan,
     Round,
+    SearchPlan,
     groups,
     pairs,
 )
@@ -24,7 +24,7 @@ _CONFIRMING_ROUNDS = 2
 _SPARE_LOOKS = 64
 
 
-def next_plan(judgement: Judgement) -> Plan | None:
+def next_plan(judgement: SearchJudgement) -> SearchPlan | None:
     """What to measure next; None where nothing is left to find out."""
     suspects = judgement.hosts("suspect")
     cleared = [node for node in judgement.nodes if node.verdict == "cleared"]
@@ -42,7 +42,7 @@ def next_plan(judgement: Judgement) -> Plan | None:
     return plan or _anew([node.host for node in judgement.nodes], size)
 
 
-def _anew(hosts: Sequence[str], size: int = 0) -> Plan | None:
+def _anew(hosts: Sequence[str], size: int = 0) -> SearchPlan | None:
     """A tournament of its own, in smaller sets, where the last told nothing."""
     if len(hosts) <= 1:
         return None
@@ -51,7 +51,7 @@ def _anew(hosts: Sequence[str], size: int = 0) -> Plan | None:
     return pairs(hosts)
 
 
-def _size(judgement: Judgement, suspects: Iterable[str]) -> int:
+def _size(judgement: SearchJudgement, suspects: Iterable[str]) -> int:
     """The smallest sets in which a suspect was slow."""
     wanted = {*suspects}
     return min(
@@ -62,7 +62,7 @@ def _size(judgement: Judgement, suspects: Iterable[str]) -> int:
     )
 
 
-def _by_set(judgement: Judgement, suspects: Iterable[str]) -> list[list[str]]:
+def _by_set(judgement: SearchJudgement, suspects: Iterable[str]) -> list[list[str]]:
     """Suspects, those together that were slow in one set."""
     wanted = {*suspects}
     taken: set[str] = set()
@@ -81,7 +81,7 @@ def _left(hosts: Iterable[str], wanted: set[str]) -> int:
     return sum(host in wanted for host in hosts)
 
 
-def _met(judgement: Judgement, suspects: set[str]) -> dict[str, set[str]]:
+def _met(judgement: SearchJudgement, suspects: set[str]) -> dict[str, set[str]]:
     """With whom each suspect has measured."""
     result: dict[str, set[str]] = {host: set() for host in suspects}
     for condition in judgement.conditions:
@@ -96,7 +96,7 @@ def follow_up(
     cleared: Sequence[str],
     size: int,
     met: dict[str, set[str]],
-) -> Plan | None:
+) -> SearchPlan | None:
     """Rounds of sets of that size; None where too few nodes are cleared for any.
 
     Args:
@@ -120,7 +120,7 @@ def follow_up(
         rounds.extend(_rounds(pieces, cleared, size, met, len(rounds)))
     if not rounds:
         return None
-    return Plan("pairs" if size == PAIR else "groups", tuple(rounds))
+    return SearchPlan("pairs" if size == PAIR else "groups", tuple(rounds))
 
 
 def _suspects_in_a_set(
@@ -194,7 +194,7 @@ class Planned(Record):
     sets_measured: int
 
 
-class Outcome(Record):
+class SearchOutcome(Record):
     """The answer to: is a node slow, and what is to be done next.
 
     following: the next plan; None where nothing is left to find out.
@@ -202,15 +202,15 @@ class Outcome(Record):
 
     answer: Answer
     exit_code: int
-    judgement: Judgement
+    judgement: SearchJudgement
     planned: Planned | None
-    following: Plan | None
+    following: SearchPlan | None
     not_read: tuple[str, ...]
 
 
 def outcome_of(
-    judgement: Judgement, plans: Iterable[Plan], not_read: tuple[str, ...]
-) -> Outcome:
+    judgement: SearchJudgement, plans: Iterable[SearchPlan], not_read: tuple[str, ...]
+) -> SearchOutcome:
     """The answer; nobody is cleared by what is missing."""
     planned = _planned(judgement, tuple(plans))
     is_missing = planned is not None and bool(planned.missing)
@@ -223,7 +223,7 @@ def outcome_of(
         answer = "inconclusive"
     else:
         answer = "none_slow"
-    return Outcome(
+    return SearchOutcome(
         answer,
         _UNREADABLE if not_read else _EXIT_CODES[answer],
         judgement,
@@ -233,7 +233,9 @@ def outcome_of(
     )
 
 
-def _planned(judgement: Judgement, plans: tuple[Plan, ...]) -> Planned | None:
+def _planned(
+    judgement: SearchJudgement, plans: tuple[SearchPlan, ...]
+) -> Planned | None:
     if not plans:
         return None
     hosts = dict.fromkeys(host for plan in plans for host in plan.hosts)

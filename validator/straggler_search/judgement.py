@@ -24,7 +24,7 @@ _STOPPED = ("time budget", "interrupt", "still running when this was written")
 _NOT_TOLD = (None, "end of the log")
 
 
-class Conditions(Record):
+class SetConditions(Record):
     """What must be alike before two sets are compared; None: the tool does not say."""
 
     collective: str
@@ -53,7 +53,7 @@ class Trial(Record):
 class Comparable(Record):
     """Trials under the same conditions, at the size that most of them measured."""
 
-    conditions: Conditions
+    conditions: SetConditions
     size_bytes: int
     trials: tuple[Trial, ...]
 
@@ -68,7 +68,7 @@ class Sorted(Record):
 def sorted_runs(runs: Iterable[CollectiveRun]) -> Sorted:
     """The runs by their conditions, the smallest sets first."""
     left_out: Counter[str] = Counter()
-    by_conditions: dict[Conditions, list[CollectiveRun]] = {}
+    by_conditions: dict[SetConditions, list[CollectiveRun]] = {}
     for run in runs:
         reason = _unusable(run)
         if reason:
@@ -103,8 +103,8 @@ def hosts_of(run: CollectiveRun) -> tuple[str, ...]:
     return tuple(sorted({host for host in run.hosts.value or () if host}))
 
 
-def _conditions(run: CollectiveRun) -> Conditions:
-    return Conditions(
+def _conditions(run: CollectiveRun) -> SetConditions:
+    return SetConditions(
         run.collective.need(),
         len(hosts_of(run)),
         run.ranks.value,
@@ -118,7 +118,7 @@ def _conditions(run: CollectiveRun) -> Conditions:
 
 
 def _comparable(
-    conditions: Conditions, runs: Sequence[CollectiveRun], left_out: Counter[str]
+    conditions: SetConditions, runs: Sequence[CollectiveRun], left_out: Counter[str]
 ) -> Comparable | None:
     rates = [_rates(run) for run in runs]
     counts = Counter(size for rate in rates for size in rate)
@@ -218,7 +218,7 @@ class JudgedNode(Record):
     partners: int
     chance: float
     slow_trials: tuple[Trial, ...]
-    conditions: Conditions
+    conditions: SetConditions
 
 
 class JudgedSets(Record):
@@ -231,7 +231,7 @@ class JudgedSets(Record):
     slow_sets: int = 0
 
 
-class Judgement(Record):
+class SearchJudgement(Record):
     """What all results say together.
 
     nodes: each node by its worst verdict. open: nodes that were measured, and not under
@@ -282,7 +282,7 @@ class Judgement(Record):
         raise KeyError(node.host)
 
 
-def judge(runs: Iterable[CollectiveRun], limits: Limits) -> Judgement:
+def judge(runs: Iterable[CollectiveRun], limits: Limits) -> SearchJudgement:
     """Judge all runs; those under other conditions apart."""
     listed = tuple(runs)
     sorted_ = sorted_runs(listed)
@@ -293,7 +293,7 @@ def judge(runs: Iterable[CollectiveRun], limits: Limits) -> Judgement:
     known = {node.host for node in nodes}
     measured = dict.fromkeys(host for run in listed for host in hosts_of(run))
     left = tuple(host for host in measured if host not in known)
-    return Judgement(conditions, nodes, left, sorted_.left_out)
+    return SearchJudgement(conditions, nodes, left, sorted_.left_out)
 
 
 def _judged(sets: Comparable, limits: Limits) -> JudgedSets:

@@ -23,7 +23,7 @@ _LEAST_GROUPS = 8
 _LEAST_SHARE_OF_SIZE = 0.75
 
 
-class Plan(Record):
+class SearchPlan(Record):
     """Rounds of sets; the sets of a round measure at the same time."""
 
     kind: Kind
@@ -56,7 +56,7 @@ def all_pair_rounds(count: int) -> int:
     return max(count - 1 + count % 2, 0)
 
 
-def pairs(hosts: Sequence[str], rounds: int | None = None) -> Plan:
+def pairs(hosts: Sequence[str], rounds: int | None = None) -> SearchPlan:
     """Pairs by the circle method; in each round of an odd number one node waits.
 
     Fewer rounds than all are spread over the circle: partners of one node are then far
@@ -68,7 +68,7 @@ def pairs(hosts: Sequence[str], rounds: int | None = None) -> Plan:
     wanted = usual_pair_rounds(count) if rounds is None else rounds
     wanted = max(0, min(wanted, turns))
     made = tuple(_turn(seats, index * turns // wanted) for index in range(wanted))
-    return Plan("pairs", tuple(text_lists for text_lists in made if text_lists))
+    return SearchPlan("pairs", tuple(text_lists for text_lists in made if text_lists))
 
 
 def _turn(seats: Sequence[str | None], turn: int) -> Round:
@@ -94,7 +94,7 @@ def usual_group_size(count: int) -> int:
 
 def groups(
     hosts: Sequence[str], size: int | None = None, rounds: int | None = None
-) -> Plan:
+) -> SearchPlan:
     """Groups of one size; what is left over waits, each round others.
 
     Only sets of one size can be compared. With at least as many groups as members of a
@@ -109,7 +109,7 @@ def groups(
         start = index * (count - whole)
         seated = [hosts[(start + seat) % count] for seat in range(whole)]
         made.append(_groups(seated, size, index))
-    return Plan("groups", tuple(made))
+    return SearchPlan("groups", tuple(made))
 
 
 def _groups(seated: Sequence[str], size: int, step: int) -> Round:
@@ -133,7 +133,7 @@ class PlanFileError(ValueError):
     """No plan, or a damaged one; the message says where and what is wrong."""
 
 
-def plan_text(plan: Plan, about: Mapping[str, object]) -> Iterator[str]:
+def plan_text(plan: SearchPlan, about: Mapping[str, object]) -> Iterator[str]:
     """The document, a set a line; `about` says more of it, for people."""
     yield "{\n"
     yield f' "schema": {json.dumps(SCHEMA)},\n "kind": {json.dumps(plan.kind)},\n'
@@ -147,14 +147,14 @@ def plan_text(plan: Plan, about: Mapping[str, object]) -> Iterator[str]:
     yield "\n ]\n}\n" if plan.rounds else "]\n}\n"
 
 
-def plan_lines(plan: Plan) -> Iterator[str]:
+def plan_lines(plan: SearchPlan) -> Iterator[str]:
     """`round set host,host,...`, a set a line, for a shell loop; counted from 0."""
     for number, sets in enumerate(plan.rounds):
         for index, hosts in enumerate(sets):
             yield f"{number} {index} {','.join(hosts)}\n"
 
 
-def plan_of(text: str, name: str) -> Plan:
+def plan_of(text: str, name: str) -> SearchPlan:
     """The plan of a document; raises PlanFileError."""
     try:
         data = json.loads(text)
@@ -170,7 +170,7 @@ def plan_of(text: str, name: str) -> Plan:
         _refuse(name, f"kind is {json.dumps(kind)[:60]}, not one of {_KINDS}")
     if not isinstance(rounds, list):
         _refuse(name, "rounds: no list")
-    plan = Plan(
+    plan = SearchPlan(
         kind,
         tuple(
             _round(round_, f"rounds[{index}]", name)

@@ -28,7 +28,7 @@ from speccheck.validator.evidence.finding import (
     Fix,
     PlacedEdit,
     Proposal,
-    Setting,
+    ProposedSetting,
 )
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.sources.documents.document import (
@@ -297,7 +297,7 @@ def proposed_fix(proposal: Proposal) -> Fix | None:
     return Fix(says, tuple(changes), is_safe=False)
 
 
-def _changes(setting: Setting) -> list[Change]:
+def _changes(setting: ProposedSetting) -> list[Change]:
     value = setting.after
     if not isinstance(value, str | int | float) or setting.before is None:
         return []

@@ -23,9 +23,9 @@ from speccheck.validator.sources.shell.syntax import (
     AndOr,
     Block,
     Case,
+    CommandGroup,
     For,
     Function,
-    Group,
     If,
     Pipeline,
     Simple,
@@ -84,7 +84,7 @@ _PAIR = lazy_pattern(r"[+~-]*([^=\s'\"]+)=")
 _MOST_LEVELS = 4  # of scripts within words of scripts
 
 
-class Run(Record):
+class CommandRun(Record):
     """Words that follow each other: of a command, or of an array.
 
     is_only: nothing else stands in the branch or loop that holds the command.
@@ -105,7 +105,7 @@ class Target(Record):
     in_list: one of several between commas, as `--export=ALL,A=1,B=2` has it.
     """
 
-    run: Run
+    run: CommandRun
     first: int
     last: int
     name: Extent
@@ -159,7 +159,7 @@ def _target(text: str, region: Extent, offset: int, key: str) -> Target | Extent
         if run is None:
             continue
         words = tuple((base + start, base + stop) for start, stop in run.words)
-        moved = Run(words, run.is_array, is_only and not run.is_array)
+        moved = CommandRun(words, run.is_array, is_only and not run.is_array)
         index = next(
             index
             for index, (start, stop) in enumerate(words)
@@ -193,7 +193,7 @@ def _variable_at(text: str, region: Extent, offset: int) -> Target | None:
                 and assignment.elements is None
                 and len(uses) == 1
             ):
-                run = Run(words_of(simple), is_only=is_only)
+                run = CommandRun(words_of(simple), is_only=is_only)
                 run = run._replace(
                     words=tuple(
                         (base + left, base + right) for left, right in run.words
@@ -223,7 +223,7 @@ def _inner(statement: Statement) -> Iterator[tuple[Block, bool]]:
         parts = (statement.first, *(part for _, part in statement.rest))
     elif isinstance(statement, Pipeline):
         parts = statement.parts
-    elif isinstance(statement, Group | Function | For):
+    elif isinstance(statement, CommandGroup | Function | For):
         blocks = (statement.body,)
     elif isinstance(statement, If):
         blocks = (
@@ -250,20 +250,20 @@ def words_of(simple: Simple) -> tuple[Extent, ...]:
     return tuple(sorted(number_lists))
 
 
-def _run_at(simple: Simple, at: int) -> Run | None:
+def _run_at(simple: Simple, at: int) -> CommandRun | None:
     for assignment in simple.assignments:
         for element in assignment.elements or ():
             if element.start <= at < max(element.end, element.start + 1):
                 words = tuple(
                     (word.start, word.end) for word in assignment.elements or ()
                 )
-                return Run(words, is_array=True)
+                return CommandRun(words, is_array=True)
     words = words_of(simple)
     if any(
         start <= at < stop or (at == stop and _is_empty_value(simple, stop))
         for start, stop in words
     ):
-        return Run(words)
+        return CommandRun(words)
     return None
 
 
@@ -274,7 +274,9 @@ def _is_empty_value(simple: Simple, stop: int) -> bool:
     )
 
 
-def _among(text: str, run: Run, index: int, offset: int, key: str) -> Target | None:
+def _among(
+    text: str, run: CommandRun, index: int, offset: int, key: str
+) -> Target | None:
     """Return the target whose name or value is the word at an index."""
     start, stop = run.words[index]
     word = text[start:stop]
@@ -304,14 +306,14 @@ def _among(text: str, run: Run, index: int, offset: int, key: str) -> Target | N
     return None
 
 
-def _has_more_values(text: str, run: Run, index: int, key: str) -> bool:
+def _has_more_values(text: str, run: CommandRun, index: int, key: str) -> bool:
     """Return whether another word follows that may be a value of the same option."""
     following = _text(text, run, index + 1) if index + 1 < len(run.words) else "-"
     is_option = following.startswith(("-", "$", '"$')) or following.endswith(".py")
     return key.startswith("-") and not is_option
 
 
-def _text(text: str, run: Run, index: int) -> str:
+def _text(text: str, run: CommandRun, index: int) -> str:
     start, stop = run.words[index]
     return text[start:stop]
 
@@ -380,7 +382,7 @@ def texts_of(text: str) -> tuple[list[str], int]:
     return texts, refused
 
 
-def is_declaration(text: str, run: Run) -> Sequence[Extent]:
+def is_declaration(text: str, run: CommandRun) -> Sequence[Extent]:
     """Return the words `export`, `declare -x` in front of the assignments of a run."""
     number_lists: list[Extent] = []
     for start, stop in run.words:

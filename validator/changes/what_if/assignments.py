@@ -13,7 +13,7 @@ from speccheck.validator.sources.context import (
     gpu_facts,
     instance_facts,
 )
-from speccheck.validator.sources.formats.native import Refused, value_of_text
+from speccheck.validator.sources.formats.native import RefusedValue, value_of_text
 from speccheck.validator.sources.reader import Fact, FactSheet
 
 # In the order of --help; docs/what-if.md shows the same table, and a test holds it.
@@ -178,7 +178,7 @@ def _place(written: str) -> Place:
 
 def _state(sheet: FactSheet, leaf: str, value: str, place: Place) -> None:
     result = value_of_text(leaf, value)
-    if isinstance(result, Refused):
+    if isinstance(result, RefusedValue):
         message = f"{result.loaded} is not {result.expected}"
         raise ValueError(message)  # noqa: TRY004 - the text, not its type, is wrong
     sheet.state(leaf, result, place)

@@ -23,7 +23,7 @@ from speccheck.validator.changes.what_if.overrides import overridden
 from speccheck.validator.engine.assemble import PlanEvidence, evidence_of, merged_leaves
 from speccheck.validator.engine.judge import Judge
 from speccheck.validator.engine.locate import sources_of
-from speccheck.validator.evidence.finding import Finding, Proposal, Setting
+from speccheck.validator.evidence.finding import Finding, Proposal, ProposedSetting
 from speccheck.validator.evidence.plan import TrainingPlan, leaf_names, plan_evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
@@ -361,7 +361,7 @@ class _Mending:
 
     def _settings(
         self, candidate: Candidate, after: TrainingPlan
-    ) -> tuple[Setting, ...]:
+    ) -> tuple[ProposedSetting, ...]:
         """Return what is tried, and the statements of files that it makes untrue.
 
         No value that the plan only reads out of keys which are named already is listed.
@@ -391,10 +391,10 @@ class _Mending:
             if setting.keys or not leaf.places or not named.issuperset(leaf.places)
         )
 
-    def _setting(self, before: Value[object], after: Value[object]) -> Setting:
+    def _setting(self, before: Value[object], after: Value[object]) -> ProposedSetting:
         stated = self.evidence[StatedKeys]
         keys = own_keys(before, stated, sources_of(self.group.files))
-        return Setting(before.name, before.value, after.value, keys)
+        return ProposedSetting(before.name, before.value, after.value, keys)
 
 
 def _is_own(failed: Finding) -> bool:

@@ -32,7 +32,7 @@ def shown(path: str) -> str:
 _MENTION = b"speccheck"
 
 
-class SettingsFiles:
+class SettingsPaths:
     """Settings files by folder; each folder is looked into once, each read once."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class RunSettings:
 
         Raises SettingsError for a named file that is not there.
         """
-        self._files = SettingsFiles()
+        self._files = SettingsPaths()
         self._folder = _common_folder(arguments, stdin_name)
         self._named = named if named is None else os.path.abspath(named)
         self._resolved: dict[Origin, Resolved] = {}

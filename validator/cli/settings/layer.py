@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.cli.option_table import Value
-from speccheck.validator.cli.settings.files import SettingsError, SettingsFiles, shown
+from speccheck.validator.cli.settings.files import SettingsError, SettingsPaths, shown
 from speccheck.validator.cli.settings.keys import (
     ADDING,
     EXTEND,
@@ -17,10 +17,10 @@ from speccheck.validator.cli.settings.keys import (
     LEVELS,
     MANDATORY,
 )
-from speccheck.validator.cli.settings.load import Setting, SettingsFile
+from speccheck.validator.cli.settings.load import SettingsFile, WrittenSetting
 from speccheck.validator.engine.paths import matches, path_within
-from speccheck.validator.engine.request import FileIgnore, Named, Policy, RaisedLevel
-from speccheck.validator.engine.selection import told
+from speccheck.validator.engine.request import FileIgnore, NamedAt, Policy, RaisedLevel
+from speccheck.validator.engine.selection import place_text
 from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
@@ -37,13 +37,13 @@ class Resolved(Record):
     locks: clauses, areas and rules that nothing switches off, of all files above.
     """
 
-    values: Mapping[tuple[str, ...], tuple[Setting, ...]]
+    values: Mapping[tuple[str, ...], tuple[WrittenSetting, ...]]
     files: tuple[str, ...]
-    locks: tuple[Setting, ...]
+    locks: tuple[WrittenSetting, ...]
 
 
 def resolved(
-    files: SettingsFiles, closest: str | None, above: Sequence[str]
+    files: SettingsPaths, closest: str | None, above: Sequence[str]
 ) -> Resolved:
     """The values of the closest file, and the locks of all; raises SettingsError.
 
@@ -54,7 +54,7 @@ def resolved(
 
     """
     used = _extended(files, closest) if closest is not None else []
-    values: dict[tuple[str, ...], tuple[Setting, ...]] = {}
+    values: dict[tuple[str, ...], tuple[WrittenSetting, ...]] = {}
     for file in reversed(used):
         _lay_over(values, file)
     locks = list(_locks(used))
@@ -66,7 +66,7 @@ def resolved(
     )
 
 
-def _locks(files: Iterable[SettingsFile]) -> Iterable[Setting]:
+def _locks(files: Iterable[SettingsFile]) -> Iterable[WrittenSetting]:
     return (
         setting
         for file in files
@@ -76,7 +76,7 @@ def _locks(files: Iterable[SettingsFile]) -> Iterable[Setting]:
 
 
 def _lay_over(
-    values: dict[tuple[str, ...], tuple[Setting, ...]], file: SettingsFile
+    values: dict[tuple[str, ...], tuple[WrittenSetting, ...]], file: SettingsFile
 ) -> None:
     """Put the values of a file over those of the files that it extends."""
     by_file = IGNORES_BY_FILE[0]
@@ -92,11 +92,11 @@ def _lay_over(
         )
 
 
-def _extended(files: SettingsFiles, path: str) -> list[SettingsFile]:
+def _extended(files: SettingsPaths, path: str) -> list[SettingsFile]:
     """Return a file and those that it extends, itself first; raises SettingsError."""
     chain: list[SettingsFile] = []
     seen: list[str] = []
-    at: Setting | None = None
+    at: WrittenSetting | None = None
     while True:
         real = os.path.realpath(path)
         if real in seen or len(chain) > _MOST_EXTENDED:
@@ -112,7 +112,7 @@ def _extended(files: SettingsFiles, path: str) -> list[SettingsFile]:
         path = os.path.normpath(os.path.join(at.folder, str(at.value)))
 
 
-def _opened(files: SettingsFiles, path: str, at: Setting | None) -> SettingsFile:
+def _opened(files: SettingsPaths, path: str, at: WrittenSetting | None) -> SettingsFile:
     """Return a settings file, which another one may name."""
     if at is not None and not os.path.isfile(path):
         is_folder = os.path.isdir(path)
@@ -128,13 +128,13 @@ def _opened(files: SettingsFiles, path: str, at: Setting | None) -> SettingsFile
     raise _fault(at, problem)
 
 
-def _fault(at: Setting, problem: str) -> SettingsError:
-    message = f'{told(at.place)}: extend = "{at.value}": {problem}'
+def _fault(at: WrittenSetting, problem: str) -> SettingsError:
+    message = f'{place_text(at.place)}: extend = "{at.value}": {problem}'
     return SettingsError(printable(message))
 
 
 def _endless(
-    chain: Sequence[SettingsFile], at: Setting | None, *, is_cycle: bool
+    chain: Sequence[SettingsFile], at: WrittenSetting | None, *, is_cycle: bool
 ) -> SettingsError:
     names = [file.name for file in chain]
     if at is not None:
@@ -143,7 +143,7 @@ def _endless(
     message = f"{problem}: {' -> '.join(names)}"
     if not is_cycle:
         message += f": at most {_MOST_EXTENDED} files"
-    where = f"{told(at.place)}: " if at is not None else ""
+    where = f"{place_text(at.place)}: " if at is not None else ""
     return SettingsError(printable(where + message))
 
 
@@ -187,7 +187,7 @@ def layer_of(result: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
 
 def _in_order(
     result: Resolved, patterns: Sequence[tuple[str, str]]
-) -> Iterator[Setting]:
+) -> Iterator[WrittenSetting]:
     """Return the settings that are options, those that win over others after these."""
     settings = [setting for several in result.values.values() for setting in several]
     for setting in settings:
@@ -201,7 +201,7 @@ def _in_order(
             yield setting
 
 
-def _value(setting: Setting) -> Value:
+def _value(setting: WrittenSetting) -> Value:
     """Return a value as an option has it; a path is relative to the settings file."""
     if isinstance(setting.value, tuple):
         is_output = setting.path == ("output",)
@@ -230,7 +230,8 @@ def _output(text: str, place: Place, folder: str) -> str:
     real = os.path.realpath(os.path.dirname(target))
     if path_within(real, os.path.realpath(folder)) is None:
         message = (
-            f"{told(place)}: {place.key} = {text}: a report that settings ask for must "
+            f"{place_text(place)}: {place.key} = {text}: a report that settings "
+            "ask for must "
             "lie below their folder: give another path, or use --output"
         )
         raise SettingsError(printable(message))
@@ -268,7 +269,7 @@ def _policy(result: Resolved) -> Policy:
         if path[0] == LEVELS
     )
     locks = (
-        Named(name, place)
+        NamedAt(name, place)
         for lock in result.locks
         for name, place in zip(_texts(lock), lock.items, strict=True)
     )
@@ -282,14 +283,14 @@ def _policy(result: Resolved) -> Policy:
     )
 
 
-def _texts(setting: Setting) -> tuple[str, ...]:
+def _texts(setting: WrittenSetting) -> tuple[str, ...]:
     return setting.value if isinstance(setting.value, tuple) else ()
 
 
-def _level(setting: Setting) -> Level:
+def _level(setting: WrittenSetting) -> Level:
     return _LEVELS[str(setting.value)]
 
 
-def _path(settings: tuple[Setting, ...] | None) -> str | None:
+def _path(settings: tuple[WrittenSetting, ...] | None) -> str | None:
     """Return the path of a file that a setting names."""
     return str(_value(settings[-1])) if settings else None

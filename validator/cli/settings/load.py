@@ -17,7 +17,7 @@ from speccheck.validator.cli.settings.keys import (
     TOP,
     Key,
 )
-from speccheck.validator.engine.selection import told
+from speccheck.validator.engine.selection import place_text
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.report.style import printable
@@ -32,7 +32,7 @@ _TABLE = ("tool", "speccheck")
 _EMPTY = "empty"  # of a ReadError: a file in which nothing is set
 
 
-class Setting(Record):
+class WrittenSetting(Record):
     """One value of a settings file.
 
     path: of the key: ("select",), ("facts", "gpu"), ("facts-for", "a/**", "role").
@@ -59,7 +59,7 @@ class SettingsFile(Record):
 
     path: str
     name: str
-    settings: tuple[Setting, ...]
+    settings: tuple[WrittenSetting, ...]
 
 
 def load(path: str) -> SettingsFile | None:
@@ -123,7 +123,7 @@ class _Values:
     """Takes the values of one document; every fault names its line."""
 
     def __init__(self, document: Document, prefix: KeyPath, folder: str) -> None:
-        self.settings: list[Setting] = []
+        self.settings: list[WrittenSetting] = []
         self._document = document
         self._prefix = prefix
         self._folder = folder
@@ -171,7 +171,7 @@ class _Values:
                 else (self._place(path),)
             )
         place = self._place(path)
-        self.settings.append(Setting(path, taken, place, items, self._folder))
+        self.settings.append(WrittenSetting(path, taken, place, items, self._folder))
 
     def _taken(self, path: tuple[str, ...], value: object, key: Key) -> SettingValue:
         kind = key.kind
@@ -227,7 +227,7 @@ class _Values:
         name = dotted((*self._prefix, *path))
         given = "" if value is None else f" = {_short(value)}"
         text = f"{name}{given}: {says}" if name else says
-        return SettingsError(printable(f"{told(place)}: {text}"))
+        return SettingsError(printable(f"{place_text(place)}: {text}"))
 
     def _place(self, path: KeyPath, *, is_key: bool = False) -> Place:
         whole = (*self._prefix, *path)

@@ -55,7 +55,7 @@ _MOST_REASON_CHARACTERS = 300
 _NUMBERS = ("attempt", "rank", "ranks", "nodes", "local_rank", "local_ranks")
 
 
-class Launch(Record):
+class ProcessLaunch(Record):
     """How the process was started that took the snapshot, as far as it is known.
 
     engine: whom the node belongs to, and who can take it out of service; where nobody
@@ -101,13 +101,13 @@ class Launch(Record):
         return result
 
 
-def read_launch(data: object) -> Launch:
+def read_launch(data: object) -> ProcessLaunch:
     """Return what a snapshot says under `launch`; nothing there makes it fail."""
     if not isinstance(data, Mapping):
-        return Launch()
+        return ProcessLaunch()
     unknown = _reasons(data.get("unknown"))
     values: dict[str, object] = {}
-    for name in Launch._fields:
+    for name in ProcessLaunch._fields:
         result = data.get(name)
         if name == "unknown" or result is None:
             continue
@@ -120,7 +120,7 @@ def read_launch(data: object) -> Launch:
     if isinstance(rank, int) and isinstance(ranks, int) and rank >= ranks:
         unknown["rank"] = f"rank {rank} of {ranks} ranks: ranks count from 0"
         del values["rank"], values["ranks"]
-    return Launch(**values, unknown=unknown)  # type: ignore[arg-type]
+    return ProcessLaunch(**values, unknown=unknown)  # type: ignore[arg-type]
 
 
 def wrong(name: str, result: object) -> str:
@@ -151,7 +151,7 @@ def _reasons(result: object) -> dict[str, str]:
     return {
         name: reason[:_MOST_REASON_CHARACTERS]
         for name, reason in result.items()
-        if name in Launch._fields and isinstance(reason, str)
+        if name in ProcessLaunch._fields and isinstance(reason, str)
     }
 
 
@@ -300,7 +300,7 @@ class Node:
         return self._made(kind) if kind in ALL else None
 
     @property
-    def launch(self) -> Launch:
+    def launch(self) -> ProcessLaunch:
         """How the process was started that took the snapshot."""
         return read_launch(self._launch)
 

@@ -17,7 +17,7 @@ from speccheck.validator.fleet.history.trends import (
 )
 
 
-class Told(Record):
+class HistorySummary(Record):
     """All of it. unfit: node, state and reason, in the newest run."""
 
     file: str
@@ -34,7 +34,7 @@ class Told(Record):
 
 def told(
     path: str, *, node: str = "", leaf: str = "", days: float | None = None
-) -> Told:
+) -> HistorySummary:
     """What a history says; raises HistoryError.
 
     Args:
@@ -50,7 +50,7 @@ def told(
         of_node = window.number_of_node(node) if node else None
         of_leaf = window.number_of_leaf(leaf) if leaf else None
         is_of_all = of_node is None and of_leaf is None
-        return Told(
+        return HistorySummary(
             path,
             node,
             leaf,

@@ -56,7 +56,7 @@ class Count(Record):
     values: tuple[int | float | None, ...]
 
 
-class Row(Record):
+class CertificateRow(Record):
     """One quantity under the same conditions.
 
     values: the medians, None where a column has none under these conditions. best:
@@ -71,17 +71,19 @@ class Row(Record):
     best: tuple[int, ...]
 
 
-class Table(Record):
+class ComparedCertificates(Record):
     """All of it. notes: what cannot be compared, and why."""
 
     columns: tuple[Column, ...]
     levels: tuple[Level, ...]
     counts: tuple[Count, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CertificateRow, ...]
     notes: tuple[str, ...]
 
 
-def table_of(text_lists: Sequence[tuple[str, Certificate]], now: datetime) -> Table:
+def table_of(
+    text_lists: Sequence[tuple[str, Certificate]], now: datetime
+) -> ComparedCertificates:
     """The table of certificates, each with its file, in their order."""
     columns = tuple(
         _column(letter, path, certificate, now)
@@ -89,7 +91,7 @@ def table_of(text_lists: Sequence[tuple[str, Certificate]], now: datetime) -> Ta
     )
     certificates = [certificate for _, certificate in text_lists]
     rows = tuple(_rows(certificates))
-    return Table(
+    return ComparedCertificates(
         columns,
         tuple(_levels(certificates)),
         tuple(_counts(certificates)),
@@ -139,7 +141,7 @@ def _counts(certificates: Sequence[Certificate]) -> Iterator[Count]:
 Key = tuple[str, str, tuple[tuple[str, int], ...]]
 
 
-def _rows(certificates: Sequence[Certificate]) -> Iterator[Row]:
+def _rows(certificates: Sequence[Certificate]) -> Iterator[CertificateRow]:
     """Quantities in the order of the first certificate, the largest message first."""
     by_key: list[dict[Key, float]] = [
         _medians(certificate.measurements) for certificate in certificates
@@ -156,7 +158,7 @@ def _rows(certificates: Sequence[Certificate]) -> Iterator[Row]:
         keys = {key for item in by_key for key in item if key[:2] == name}
         for key in sorted(keys, key=_by_size):
             values = tuple(item.get(key) for item in by_key)
-            yield Row(*key, values, _best(values, beside))
+            yield CertificateRow(*key, values, _best(values, beside))
 
 
 def _by_size(key: Key) -> tuple[int, ...]:
@@ -194,7 +196,9 @@ def _best(values: Sequence[float | None], beside: set[int]) -> tuple[int, ...]:
 
 
 def _notes(
-    columns: Sequence[Column], certificates: Sequence[Certificate], rows: Sequence[Row]
+    columns: Sequence[Column],
+    certificates: Sequence[Certificate],
+    rows: Sequence[CertificateRow],
 ) -> Iterator[str]:
     for column in columns:
         if column.synthetic:
@@ -228,7 +232,9 @@ def _conditioned(certificates: Sequence[Certificate]) -> Iterator[Measured]:
         )
 
 
-def _not_comparable(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
+def _not_comparable(
+    columns: Sequence[Column], rows: Sequence[CertificateRow]
+) -> Iterator[str]:
     """Quantities that certificates have under other conditions, or not at all."""
     for name in dict.fromkeys(row.name for row in rows):
         several = [row for row in rows if row.name == name]
@@ -247,7 +253,7 @@ def _not_comparable(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[
             yield f"{name}: {words}: other conditions, not comparable"
 
 
-def _owner(columns: Sequence[Column], row: Row) -> str:
+def _owner(columns: Sequence[Column], row: CertificateRow) -> str:
     return next(
         column.letter
         for column, value in zip(columns, row.values, strict=True)
@@ -255,7 +261,7 @@ def _owner(columns: Sequence[Column], row: Row) -> str:
     )
 
 
-def conditions_words(row: Row) -> str:
+def conditions_words(row: CertificateRow) -> str:
     """The conditions of a row in words: 16 GiB, 2 nodes, 16 ranks."""
     texts = dict(row.conditions)
     nodes, ranks = texts.pop("nodes", None), texts.pop("ranks", None)
@@ -294,7 +300,7 @@ class _Line:
         self.best = frozenset(best)
 
 
-def table_text(table: Table, style: Style) -> str:
+def table_text(table: ComparedCertificates, style: Style) -> str:
     """For a terminal: in blocks of as many columns as fit."""
     lines = [
         wrap(printable(_about(column)), style.width, "") for column in table.columns
@@ -329,7 +335,9 @@ def _marks(column: Column) -> list[str]:
     return [*marks, "EXPIRED"] if column.is_expired else marks
 
 
-def _block(table: Table, block: Sequence[int], style: Style) -> Iterator[str]:
+def _block(
+    table: ComparedCertificates, block: Sequence[int], style: Style
+) -> Iterator[str]:
     heads = "  ".join(f"{table.columns[number].letter:>{_CELL}}" for number in block)
     yield style.paint(f"{'':<{_LABEL}}{heads}", "bold")
     for title, lines in _sections(table):
@@ -352,7 +360,7 @@ def _cell(line: _Line, number: int, style: Style) -> str:
     return style.paint(padded, "good") if number in line.best else padded
 
 
-def _sections(table: Table) -> Iterator[tuple[str, list[_Line]]]:
+def _sections(table: ComparedCertificates) -> Iterator[tuple[str, list[_Line]]]:
     yield (
         "levels",
         [
@@ -381,7 +389,7 @@ def _count(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.1%}"
 
 
-def _measured(row: Row) -> _Line:
+def _measured(row: CertificateRow) -> _Line:
     known = [value for value in row.values if value is not None]
     scale, unit = scale_of(row.unit, max(known, default=0.0))
     about = conditions_words(row)
@@ -390,7 +398,7 @@ def _measured(row: Row) -> _Line:
     return _Line(label, cells, row.best)
 
 
-def table_markdown(table: Table) -> str:
+def table_markdown(table: ComparedCertificates) -> str:
     """For a page: one table, with what cannot be compared below."""
     heads = [
         f"{column.letter} {in_cell(column.instance_type)}" for column in table.columns
@@ -453,7 +461,7 @@ class CertificateTable(Record):
     notes: tuple[str, ...]
 
 
-def table_json(table: Table) -> str:
+def table_json(table: ComparedCertificates) -> str:
     """Return the document `speccheck-certificate-table/1`."""
     document = alike(
         CertificateTable,

@@ -13,14 +13,17 @@ from speccheck.validator.certification.certificate_model import (
 from speccheck.validator.report.certificate_text import conditions_of
 from speccheck.validator.report.document_diff.compared import (
     Change,
-    Compared,
+    ComparedDocuments,
     Difference,
     Scalar,
     Side,
     in_both,
     of_tables,
 )
-from speccheck.validator.report.document_diff.numbers import Number, differing_numbers
+from speccheck.validator.report.document_diff.numbers import (
+    ComparedNumber,
+    differing_numbers,
+)
 
 _NOBODY = ""
 _NONE = "none"
@@ -37,14 +40,14 @@ _MOST_NAMES = 4
 
 def compare_certificates(
     a: Certificate, b: Certificate, files: tuple[str, str]
-) -> Compared:
+) -> ComparedDocuments:
     """Everything that one says and the other does not, or says otherwise."""
     numbers = _numbers(a), _numbers(b)
     clauses = [
         {clause.clause for clause in certificate.clauses} for certificate in (a, b)
     ]
     fields = [{*certificate.type.fields} for certificate in (a, b)]
-    return Compared(
+    return ComparedDocuments(
         "certificate",
         _side(a, files[0]),
         _side(b, files[1]),
@@ -244,7 +247,7 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _numbers(certificate: Certificate) -> dict[Hashable, Number]:
+def _numbers(certificate: Certificate) -> dict[Hashable, ComparedNumber]:
     """By name and conditions; by which way it took where that tells two apart."""
     times = Counter(map(_key, certificate.measurements))
     return {
@@ -274,10 +277,10 @@ def _as_text(pair: tuple[str, object]) -> tuple[str, str]:
     return pair[0], str(pair[1])
 
 
-def _number(measured: Measured) -> Number:
+def _number(measured: Measured) -> ComparedNumber:
     texts = conditions_of(measured.conditions, without=("path", "runs", "tool", "gpu"))
     name = ", ".join((measured.name, *texts))
-    return Number(
+    return ComparedNumber(
         name,
         measured.unit,
         measured.count,

@@ -60,7 +60,7 @@ class Difference(Record):
     matters: bool = False
 
 
-class Compared(Record):
+class ComparedDocuments(Record):
     """Two documents of one kind.
 
     compared: how many clauses, fields, numbers and files both tell. not_compared: what

@@ -6,7 +6,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.document_diff.compared import (
     Change,
-    Compared,
+    ComparedDocuments,
     Difference,
     Group,
     Kind,
@@ -54,7 +54,7 @@ class DocumentDiff(Record):
     not_compared: tuple[str, ...]
 
 
-def document_diff_json(compared: Compared, exit_code: int) -> str:
+def document_diff_json(compared: ComparedDocuments, exit_code: int) -> str:
     """Return the whole document."""
     document = alike(
         DocumentDiff,

@@ -13,7 +13,7 @@ from speccheck.validator.report.document_diff.compared import Difference
 _LEAST, _LEAST_OF_ONE = 0.01, 0.05
 
 
-class Number(Record):
+class ComparedNumber(Record):
     """One quantity. low, high: between which it was seen, of several readings.
 
     spread: between machines, as a share; None where it is not known.
@@ -33,7 +33,7 @@ class Number(Record):
 
 
 def differing_numbers(
-    a: Mapping[Hashable, Number], b: Mapping[Hashable, Number]
+    a: Mapping[Hashable, ComparedNumber], b: Mapping[Hashable, ComparedNumber]
 ) -> Iterator[Difference]:
     """What differs between the numbers of two documents, those that moved most first.
 
@@ -54,7 +54,7 @@ def differing_numbers(
             yield difference._replace(unit=number.unit)
 
 
-def _between(a: Number, b: Number) -> Difference:
+def _between(a: ComparedNumber, b: ComparedNumber) -> Difference:
     by = (b.median - a.median) / abs(a.median) if a.median else None
     reason = _moved(a, b, by)
     return Difference(
@@ -69,7 +69,7 @@ def _between(a: Number, b: Number) -> Difference:
     )
 
 
-def _moved(a: Number, b: Number, by: float | None) -> str:
+def _moved(a: ComparedNumber, b: ComparedNumber, by: float | None) -> str:
     """Why a number counts as another one; empty where it does not."""
     if by is None:
         return "was 0" if b.median else ""

@@ -8,14 +8,17 @@ from typing import Any
 
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.document_diff.compared import (
-    Compared,
+    ComparedDocuments,
     Difference,
     Scalar,
     Side,
     in_both,
     of_tables,
 )
-from speccheck.validator.report.document_diff.numbers import Number, differing_numbers
+from speccheck.validator.report.document_diff.numbers import (
+    ComparedNumber,
+    differing_numbers,
+)
 from speccheck.validator.report.style import counted
 
 Document = Mapping[str, Any]
@@ -34,7 +37,9 @@ _SHORT = 16  # digits of a digest
 _NONE = "none"
 
 
-def compare_reports(a: Document, b: Document, files: tuple[str, str]) -> Compared:
+def compare_reports(
+    a: Document, b: Document, files: tuple[str, str]
+) -> ComparedDocuments:
     """Everything that one says and the other does not, or says otherwise."""
     both = a, b
     not_compared = tuple(_not_compared(a, b))
@@ -43,7 +48,7 @@ def compare_reports(a: Document, b: Document, files: tuple[str, str]) -> Compare
     paths = [
         {os.path.normpath(entry["path"]) for entry in item["files"]} for item in both
     ]
-    return Compared(
+    return ComparedDocuments(
         "report",
         _side(a, files[0]),
         _side(b, files[1]),
@@ -198,12 +203,12 @@ def _waivers(result: Document) -> dict[str, Scalar]:
     return outcome
 
 
-def _numbers(result: Document) -> dict[Hashable, Number]:
+def _numbers(result: Document) -> dict[Hashable, ComparedNumber]:
     """What was measured, of each plan; the last where several say the same."""
-    outcome: dict[Hashable, Number] = {}
+    outcome: dict[Hashable, ComparedNumber] = {}
     for plan in result["plans"]:
         for item in plan["rates"]:
-            rate = Number(
+            rate = ComparedNumber(
                 item["title"],
                 item["unit"],
                 item["parts"],
@@ -223,7 +228,7 @@ def _numbers(result: Document) -> dict[Hashable, Number]:
                     counted(item["ranks"], "rank") if item["ranks"] else "? ranks",
                 )
             )
-            outcome[_place(result, plan), *whom] = Number(
+            outcome[_place(result, plan), *whom] = ComparedNumber(
                 name, "bytes_per_second", 1, rate_of, rate_of, rate_of
             )
     return outcome

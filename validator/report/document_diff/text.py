@@ -6,7 +6,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.certificate_text import scale_of, shown
 from speccheck.validator.report.document_diff.compared import (
     GROUPS,
-    Compared,
+    ComparedDocuments,
     Difference,
     Group,
     Side,
@@ -33,7 +33,9 @@ _OF_REPORTS = frozenset({"verdict", "exit code"})
 _BAD = frozenset({"fail", "error"})
 
 
-def document_diff_text(compared: Compared, style: Style, *, full: bool = False) -> str:
+def document_diff_text(
+    compared: ComparedDocuments, style: Style, *, full: bool = False
+) -> str:
     """The whole report."""
     lines = [_side("A", compared.a, style), _side("B", compared.b, style)]
     if compared.kind == "certificate":
@@ -147,7 +149,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _last(compared: Compared, style: Style) -> str:
+def _last(compared: ComparedDocuments, style: Style) -> str:
     of = f"{compared.compared:,} clauses, fields, numbers and files are in both"
     if compared.kind == "certificate":
         of = f"{compared.compared:,} clauses, fields and numbers are in both"

@@ -34,8 +34,8 @@ from speccheck.validator.report.document import (
 from speccheck.validator.report.edition_names import edition_remarks, tailored_headline
 from speccheck.validator.report.findings_text import actions
 from speccheck.validator.report.forms.html_findings import (
-    Block,
     Chapter,
+    FindingBlock,
     chapters,
     findings_parts,
 )
@@ -60,7 +60,7 @@ from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.unknowns import unknown_groups, unknown_head
 from speccheck.validator.report.wording import folded_subjects, with_numbers, written
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 from speccheck.validator.sources.files import FileStatus
 
 _WIDE = Style(unicode=True, width=10**6)
@@ -182,7 +182,7 @@ def _merged(context: ReportContext) -> Iterator[Parts]:
         yield note("What is said of several plans is one finding here.")
 
 
-def _unsought(run: Run) -> Iterator[Parts]:
+def _unsought(run: RunResult) -> Iterator[Parts]:
     """Say that not every plan was searched for settings that mend it."""
     if run.unsought:
         yield note(
@@ -260,7 +260,7 @@ def _first(
         for action, reasons in actions(shown, many=many)
     ]
     yield Terms(of_machines, "advice")
-    by_rule: dict[str, list[Block]] = {}
+    by_rule: dict[str, list[FindingBlock]] = {}
     for block in (block for chapter in result for block in chapter.blocks):
         if block.first.finding.level == "error":
             by_rule.setdefault(block.first.finding.rule, []).append(block)
@@ -271,7 +271,7 @@ def _first(
     yield Items(rows, "first", is_ordered=True)
 
 
-def _to_do(blocks: Sequence[Block]) -> Parts:
+def _to_do(blocks: Sequence[FindingBlock]) -> Parts:
     last = blocks[0].group[-1]
     finding = last.finding
     subjects = [subject for shown in blocks[0].group for subject in shown.subjects]

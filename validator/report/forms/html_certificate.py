@@ -55,7 +55,7 @@ from speccheck.validator.report.document import (
     note,
 )
 from speccheck.validator.report.forms.html_page import header, page, synthetic_html
-from speccheck.validator.report.forms.html_plot import Line, plot_html
+from speccheck.validator.report.forms.html_plot import PlotLine, plot_html
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.wording import folded_subjects, ranges, written
@@ -646,19 +646,19 @@ def _numbers(measured: Measured, scale: float) -> list[str]:
     return [shown(value, scale) for value in values]
 
 
-def _lines(ordered: Sequence[Measured]) -> Iterator[Line]:
+def _lines(ordered: Sequence[Measured]) -> Iterator[PlotLine]:
     for field, name in (("ceiling", "ceiling"), ("floor", "fail")):
         pairs = tuple(
             (_size(measured), value)
             for measured in ordered
             if (value := getattr(measured, field)) is not None
         )
-        yield Line(name, field, pairs)
+        yield PlotLine(name, field, pairs)
     band = tuple(
         (_size(measured), measured.least, measured.most) for measured in ordered
     )
     medians = tuple((_size(measured), measured.median) for measured in ordered)
-    yield Line("measured0", "median, with least to most", medians, band=band)
+    yield PlotLine("measured0", "median, with least to most", medians, band=band)
 
 
 def _title(measured: Measured, without: Sequence[str] = ()) -> Heading:

@@ -46,7 +46,7 @@ _MOST_LISTED = 100
 _FEW = 4  # places are listed without a click
 
 
-class Block(Record):
+class FindingBlock(Record):
     """Findings that share a place: one anchor, one cost, one remedy."""
 
     anchor: str
@@ -62,7 +62,7 @@ class Chapter(Record):
     """Blocks of one level, or of one part of a machine."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[FindingBlock, ...]
 
 
 def chapters(shown: Sequence[Shown]) -> list[Chapter]:
@@ -82,11 +82,11 @@ def chapters(shown: Sequence[Shown]) -> list[Chapter]:
     return result
 
 
-def _blocks(ranked: Sequence[Shown], turns: dict[str, int]) -> Iterator[Block]:
+def _blocks(ranked: Sequence[Shown], turns: dict[str, int]) -> Iterator[FindingBlock]:
     for group in by_cause(ranked):
         clause = group[0].finding.clause
         turns[clause] = turns.get(clause, 0) + 1
-        yield Block(f"{clause}-{turns[clause]}", tuple(group))
+        yield FindingBlock(f"{clause}-{turns[clause]}", tuple(group))
 
 
 def findings_parts(
@@ -97,7 +97,7 @@ def findings_parts(
     warnings = 0
     for chapter in result:
         parts.append(Heading(3, chapter.title))
-        by_rule: dict[tuple[str, str, str], list[Block]] = {}
+        by_rule: dict[tuple[str, str, str], list[FindingBlock]] = {}
         for block in chapter.blocks:
             finding = block.first.finding
             by_rule.setdefault(
@@ -117,7 +117,7 @@ def findings_parts(
     return parts
 
 
-def _many(blocks: Sequence[Block], *, many: bool, full: bool) -> Fold:
+def _many(blocks: Sequence[FindingBlock], *, many: bool, full: bool) -> Fold:
     """Return one rule that fails in many ways: the first of them, and how many."""
     finding = blocks[0].first.finding
     shown = blocks if full else blocks[:_MOST_OF_RULE]
@@ -130,7 +130,7 @@ def _many(blocks: Sequence[Block], *, many: bool, full: bool) -> Fold:
     return Fold((head, times), body, f"finding rule {finding.level}")
 
 
-def _block(block: Block, *, many: bool, is_open: bool) -> Fold:
+def _block(block: FindingBlock, *, many: bool, is_open: bool) -> Fold:
     """Return a block with frames, cost and remedy; its statements are always seen."""
     group = block.group
     return Fold(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from statistics import median
 
-from speccheck.validator.comparison.outliers import Reading, rates_of
+from speccheck.validator.comparison.outliers import OutlierReading, rates_of
 from speccheck.validator.evidence.fleet import Samples
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
@@ -220,7 +220,7 @@ def rates_parts(run: FleetRun) -> Iterator[Parts]:
 
 
 def _reading(
-    run: FleetRun, reading: Reading, samples: Samples, slow: set[str]
+    run: FleetRun, reading: OutlierReading, samples: Samples, slow: set[str]
 ) -> tuple[int, Division]:
     """How many nodes are slow, and the drawing."""
     values, per = samples.values, reading.per
@@ -263,7 +263,9 @@ def _slowest(
     return sorted((value, name, part) for name, (value, part) in least.items())
 
 
-def _picture(reading: Reading, values: Sequence[float], off: Sequence[float]) -> str:
+def _picture(
+    reading: OutlierReading, values: Sequence[float], off: Sequence[float]
+) -> str:
     least, most = min(values), max(values)
     width = (most - least) or abs(most) or 1.0
     start = least if most > least else least - width / 2

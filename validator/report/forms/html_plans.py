@@ -6,7 +6,7 @@ from itertools import groupby
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.measurements.measured import Measured, MeasuredCurve
+from speccheck.validator.measurements.measured import MeasuredCurve, Measurements
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.document import (
     Code,
@@ -47,7 +47,7 @@ from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.wording import best, bounds, in_words, written
 from speccheck.validator.run.judging import JudgedPlan
-from speccheck.validator.run.plan_dump import ShownPlan
+from speccheck.validator.run.plan_dump import PlanDump
 
 _WIDE = Style(unicode=True, width=10**6)
 _MOST_LISTED = 300
@@ -102,7 +102,7 @@ def _name(plan: JudgedPlan) -> str:
     return ", ".join(file.path for file in plan.files)
 
 
-def _plan(plan: JudgedPlan, shown: ShownPlan) -> Iterator[Parts]:
+def _plan(plan: JudgedPlan, shown: PlanDump) -> Iterator[Parts]:
     yield note(", ".join(f"{file.path} ({file.format})" for file in plan.files))
     if plan.grouping:
         yield note(f"one plan: {'; '.join(plan.grouping)}")
@@ -111,7 +111,7 @@ def _plan(plan: JudgedPlan, shown: ShownPlan) -> Iterator[Parts]:
     yield from _forecasts(shown.forecasts, knows_scale=knows_scale)
 
 
-def _values(shown: ShownPlan, short: Mapping[str, str]) -> Iterator[Parts]:
+def _values(shown: PlanDump, short: Mapping[str, str]) -> Iterator[Parts]:
     """All leaves of which something is known, by the sections of the plan."""
     rows: list[Sequence[Parts] | Group] = []
     section = ""
@@ -294,7 +294,7 @@ def _sign_around(cells: str) -> str:
 # --- What was measured under load -----------------------------------------------------
 
 
-def measured_parts(measureds: Sequence[Measured]) -> Iterator[Parts]:
+def measured_parts(measureds: Sequence[Measurements]) -> Iterator[Parts]:
     """Curves with what they are held to, rates, paths; nothing where nothing was."""
     curves = [curve for each in measureds for curve in each.curves]
     rates = [rate for each in measureds for rate in each.rates]

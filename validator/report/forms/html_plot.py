@@ -27,7 +27,7 @@ Pair = tuple[float, float]  # size in bytes, bytes per second
 Band = tuple[float, float, float]  # size in bytes, least, most
 
 
-class Line(Record):
+class PlotLine(Record):
     """One line or set of marks, by its class in the style sheet.
 
     band: from the least to the most that was measured at a size.
@@ -73,7 +73,7 @@ class _Scale(Record):
         return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
 
 
-def plot_html(result: Iterable[Line], anchor: str) -> str:
+def plot_html(result: Iterable[PlotLine], anchor: str) -> str:
     """The drawing with its legend; empty for fewer than two sizes."""
     lines = [line for line in result if line.pairs]
     sizes = sorted({size for line in lines for size, _ in line.pairs})
@@ -93,7 +93,7 @@ def plot_html(result: Iterable[Line], anchor: str) -> str:
     return drawn
 
 
-def _figure(lines: Sequence[Line], scale: _Scale, named: str) -> str:
+def _figure(lines: Sequence[PlotLine], scale: _Scale, named: str) -> str:
     measured = next(line for line in lines if line.name.startswith("measured"))
     at = [size for size, _ in measured.pairs]
     drawn = "".join((*_axes(scale, at), *(_drawn(line, scale) for line in lines)))
@@ -142,7 +142,7 @@ def _ticks(scale: _Scale) -> Iterator[float]:
     yield from (scale.bottom * 10.0**n for n in range(decades + 1))
 
 
-def _drawn(line: Line, scale: _Scale) -> str:
+def _drawn(line: PlotLine, scale: _Scale) -> str:
     at = [(scale.x(size), scale.y(rate)) for size, rate in sorted(line.pairs)]
     if line.is_marks:
         return f'<path class="{line.name}" d="{_crosses(at)}"/>\n'
@@ -156,7 +156,7 @@ def _drawn(line: Line, scale: _Scale) -> str:
     return f"{_band(line, scale)}{path}{dots}\n"
 
 
-def _band(line: Line, scale: _Scale) -> str:
+def _band(line: PlotLine, scale: _Scale) -> str:
     if len(line.band) < _FEWEST_POINTS:
         return ""
     there = sorted(line.band)
@@ -171,7 +171,7 @@ def _crosses(at: Iterable[Pair]) -> str:
     )
 
 
-def _sample(line: Line) -> str:
+def _sample(line: PlotLine) -> str:
     if line.is_marks:
         return f'<path class="{line.name}" d="{_crosses([(14, 5)])}"/>'
     band = f'<path class="band {line.name}" d="M0 1H28V9H0Z"/>' if line.band else ""
@@ -190,14 +190,14 @@ def curve_html(curve: MeasuredCurve, number: int) -> str:
     return plot_html(_curve_lines(curve), f"curve-{number + 1}")
 
 
-def _curve_lines(curve: MeasuredCurve) -> Iterator[Line]:
+def _curve_lines(curve: MeasuredCurve) -> Iterator[PlotLine]:
     for field, name, label in _BOUNDS:
         pairs = tuple(
             (float(bound.size_bytes), rate)
             for bound in curve.held_to.bounds
             if (rate := getattr(bound, field)) is not None and bound.size_bytes > 0
         )
-        yield Line(name, label, pairs)
+        yield PlotLine(name, label, pairs)
     for index, placed in enumerate(curve.placed[:2]):
         yield _placed(placed, index)
     published = tuple(
@@ -205,10 +205,10 @@ def _curve_lines(curve: MeasuredCurve) -> Iterator[Line]:
         for reading in curve.held_to.published
         if reading.size_bytes > 0
     )
-    yield Line("published", "published", published, is_marks=True)
+    yield PlotLine("published", "published", published, is_marks=True)
 
 
-def _placed(placed: PlacedCurve, index: int) -> Line:
+def _placed(placed: PlacedCurve, index: int) -> PlotLine:
     """The medians; where there are several runs, from the slowest to the fastest."""
     where = placed.placement.replace("_", " ")
     pairs = tuple(
@@ -220,4 +220,4 @@ def _placed(placed: PlacedCurve, index: int) -> Line:
     label = f"measured {where}".strip()
     if band:
         label += ", least to most of all runs"
-    return Line(f"measured{index}", label, pairs, band=band)
+    return PlotLine(f"measured{index}", label, pairs, band=band)

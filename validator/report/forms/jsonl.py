@@ -24,7 +24,7 @@ from speccheck.validator.report.json_report import (
 )
 from speccheck.validator.report.serialise import Tool, alike
 from speccheck.validator.report.style import Style
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 SCHEMA = "speccheck-report-lines/1"
 
@@ -86,7 +86,7 @@ def report(report_context: ReportContext, _: Style) -> Iterator[str]:
     yield encode(totals) + "\n"
 
 
-def _findings(run: Run, *, full: bool) -> Iterator[str]:
+def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
     """Of a finding that many plans share all but the plan is kept as text."""
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):

@@ -51,7 +51,7 @@ from speccheck.validator.report.problems import (
 )
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.rule import Confidence, Rule
-from speccheck.validator.run.run import Run
+from speccheck.validator.run.run import RunResult
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.finding import PlacedEdit
@@ -71,7 +71,9 @@ _ADVICE: tuple[Confidence, ...] = ("calibrated", "advisory")
 _MOST_LETTERS = 1024  # of a description, on GitHub
 
 
-def descriptors(findings: Iterable[Finding], run: Run) -> dict[str, dict[str, object]]:
+def descriptors(
+    findings: Iterable[Finding], run: RunResult
+) -> dict[str, dict[str, object]]:
     """A description for each rule or clause of these findings, by its id, in order."""
     first: dict[str, Finding] = {}
     for finding in findings:
@@ -287,7 +289,7 @@ def _notifications(
         yield _notification(level, text)
 
 
-def unknown_musts(run: Run) -> Iterator[str]:
+def unknown_musts(run: RunResult) -> Iterator[str]:
     """Each must that could not be judged, with what is missing."""
     plans: dict[str, int] = {}
     for plan in run.plans:
@@ -421,7 +423,7 @@ def _other(finding: Finding, file: str, log: _Log) -> Row:
     }
 
 
-def _others(run: Run) -> Iterator[tuple[Finding, str]]:
+def _others(run: RunResult) -> Iterator[tuple[Finding, str]]:
     for plan in run.plans:
         for located in plan.findings:
             if located.finding.outcome in _KINDS:

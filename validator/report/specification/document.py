@@ -17,7 +17,7 @@ from speccheck.validator.editions.source import (
     EditionSourceError,
     load_edition_source,
 )
-from speccheck.validator.report.document import Block, Document, Heading, Table
+from speccheck.validator.report.document import Block, BlockDocument, Heading, Table
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.specification.chapters import (
     Linked,
@@ -38,7 +38,7 @@ from speccheck.validator.report.write_markdown import (
 _UNNUMBERED = "-"
 
 
-def document_of(name: str) -> Document:
+def document_of(name: str) -> BlockDocument:
     """The document of an edition, by its id or its folder; raises UnknownEdition."""
     edition = load_edition(name)
     return document(edition, _source(name))
@@ -61,7 +61,7 @@ def _source(name: str) -> EditionSource:
         raise UnknownEdition(error.problems[0]) from error
 
 
-def document(edition: Edition, source: EditionSource) -> Document:
+def document(edition: Edition, source: EditionSource) -> BlockDocument:
     """The document of an edition and the files that it was compiled of."""
     linked = Linked(edition.clauses.keys())
     blocks = (
@@ -73,7 +73,7 @@ def document(edition: Edition, source: EditionSource) -> Document:
         *annexes(edition, source, linked),
     )
     subtitle = f"Edition {edition.id}, {edition.stage}"
-    return Document(edition.title, subtitle, tuple(_numbered(blocks)))
+    return BlockDocument(edition.title, subtitle, tuple(_numbered(blocks)))
 
 
 def _numbered(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -110,7 +110,7 @@ NOTE = (
 _STYLE = Path(__file__).with_name("specification.css")
 
 
-def html(document: Document) -> Iterator[str]:
+def html(document: BlockDocument) -> Iterator[str]:
     """The page in pieces."""
     yield _head(document)
     yield '<a class="skip" href="#status">to the text</a>\n'
@@ -139,7 +139,7 @@ def html(document: Document) -> Iterator[str]:
     yield "</body>\n</html>\n"
 
 
-def _head(document: Document) -> str:
+def _head(document: BlockDocument) -> str:
     style = _STYLE.read_text(encoding="utf-8")
     digest = hashlib.sha256(style.encode()).digest()
     allowed = f"'sha256-{base64.b64encode(digest).decode()}'"
@@ -160,7 +160,7 @@ def _head(document: Document) -> str:
     )
 
 
-def _contents(document: Document) -> Iterator[str]:
+def _contents(document: BlockDocument) -> Iterator[str]:
     """Chapters, each with the list of its sections."""
     depth = 0
     for entry in contents(document.blocks):
@@ -205,7 +205,7 @@ def _table(block: Table) -> Iterator[str]:
     yield "</tbody>\n</table>\n</div>\n"
 
 
-def markdown(document: Document) -> str:
+def markdown(document: BlockDocument) -> str:
     """Return the document in Markdown, as GitHub and generators of sites read it."""
     listed = "\n".join(
         f"{'  ' * (entry.depth - 1)}- [{plain(title_of(entry))}](#{entry.anchor})"

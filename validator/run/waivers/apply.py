@@ -34,7 +34,7 @@ from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
-    from speccheck.validator.run.waivers.baseline import Baseline, Known
+    from speccheck.validator.run.waivers.baseline import Baseline, BaselineEntry
 
 
 class PlanFacts(Record):
@@ -284,7 +284,7 @@ class Waivers:
         first: str,
     ) -> Iterator[LocatedFinding]:
         """Yield the findings of a plan, those that the baseline lists with it."""
-        in_plan: Counter[Known] = Counter()
+        in_plan: Counter[BaselineEntry] = Counter()
         waiver = Waiver("baseline", Place(baseline.path, ""), "in the baseline")
         for finding in findings:
             if finding.finding.outcome != "fail":

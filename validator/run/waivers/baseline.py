@@ -30,7 +30,7 @@ _ROUNDS = 20_000
 _ANEW = "to begin anew delete it and run speccheck baseline"
 
 
-class At(Record):
+class BaselinePlace(Record):
     """A place: the file as seen from the folder of the baseline."""
 
     file: str
@@ -38,29 +38,33 @@ class At(Record):
     value: str
 
 
-class Known(Record):
+class BaselineEntry(Record):
     """What makes a finding the same one in the next run."""
 
     rule: str
     clause: str
     subject: str
-    places: tuple[At, ...]
+    places: tuple[BaselinePlace, ...]
 
 
 class Baseline:
     """The findings that a file lists, and those that a run meets."""
 
-    def __init__(self, path: str, known: Mapping[Known, int]) -> None:
+    def __init__(self, path: str, known: Mapping[BaselineEntry, int]) -> None:
         """Take what the file at `path` lists, each with its number."""
         self.path = path
         self.folder = os.path.dirname(os.path.abspath(path))
         self.known = Counter(known)
-        self.met: Counter[Known] = Counter()
-        self.open: Counter[Known] = Counter()  # those met that nothing else waives
-        self.new: dict[Known, list[LocatedFinding]] = {}
-        self.locked: dict[Known, LocatedFinding] = {}
+        self.met: Counter[BaselineEntry] = Counter()
+        self.open: Counter[BaselineEntry] = (
+            Counter()
+        )  # those met that nothing else waives
+        self.new: dict[BaselineEntry, list[LocatedFinding]] = {}
+        self.locked: dict[BaselineEntry, LocatedFinding] = {}
 
-    def takes(self, known: Known, in_plan: Counter[Known], *, is_waived: bool) -> bool:
+    def takes(
+        self, known: BaselineEntry, in_plan: Counter[BaselineEntry], *, is_waived: bool
+    ) -> bool:
         """Note a finding of a plan; whether the file lists it, so often.
 
         in_plan: how often the plan has it so far. is_waived: by something else.
@@ -71,13 +75,13 @@ class Baseline:
             self.open[known] = max(self.open[known], in_plan[known])
         return in_plan[known] <= self.known[known]
 
-    def gone(self) -> Iterator[tuple[Known, int]]:
+    def gone(self) -> Iterator[tuple[BaselineEntry, int]]:
         """Yield what the file lists and the run has not met, with how often."""
         for known, number in self.known.items():
             if number > self.met[known] and known not in self.locked:
                 yield known, number - self.met[known]
 
-    def has_file(self, place: At) -> bool:
+    def has_file(self, place: BaselinePlace) -> bool:
         """Whether the file of a place is still there; an option of a run has none."""
         return not place.file or os.path.exists(os.path.join(self.folder, place.file))
 
@@ -89,13 +93,13 @@ class Baseline:
 
     def of(
         self, located_finding: LocatedFinding, sources: Mapping[str, Source], first: str
-    ) -> Known:
+    ) -> BaselineEntry:
         """What a finding is known by; `first` is the file of one without a place."""
         finding = located_finding.finding
         is_secret = finding.clause.startswith(_SECURITY)
         pairs = zip(finding.places, located_finding.locations, strict=True)
         places = [
-            At(
+            BaselinePlace(
                 self._file(place, sources),
                 hidden(place.key),
                 _stored(_written(place, at, sources), place.key, secret=is_secret),
@@ -103,9 +107,11 @@ class Baseline:
             for place, at in pairs
         ]
         if not any(place.file for place in places):
-            places.insert(0, At(seen_from(first, self.folder), "", ""))
+            places.insert(0, BaselinePlace(seen_from(first, self.folder), "", ""))
         unique = tuple(dict.fromkeys(places))
-        return Known(finding.rule, finding.clause, hidden(finding.subject), unique)
+        return BaselineEntry(
+            finding.rule, finding.clause, hidden(finding.subject), unique
+        )
 
 
 def load_baseline(path: str) -> Baseline:
@@ -132,7 +138,7 @@ def load_baseline(path: str) -> Baseline:
             f"{path}: findings must be a list of at most {MOST_ENTRIES:,}; {_ANEW}"
         )
         raise WaiverFault(message)
-    known: Counter[Known] = Counter()
+    known: Counter[BaselineEntry] = Counter()
     for index, row in enumerate(rows):
         entry = _entry(row)
         if entry is None:
@@ -145,7 +151,7 @@ def load_baseline(path: str) -> Baseline:
 _MAKE = "speccheck baseline makes one"
 
 
-def _entry(row: object) -> tuple[Known, int] | None:
+def _entry(row: object) -> tuple[BaselineEntry, int] | None:
     if not isinstance(row, dict):
         return None
     texts = [row.get(name, "") for name in ("rule", "clause", "subject")]
@@ -154,19 +160,19 @@ def _entry(row: object) -> tuple[Known, int] | None:
         return None
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         return None
-    ats: list[At] = []
+    ats: list[BaselinePlace] = []
     for place in places:
         if not isinstance(place, dict):
             return None
-        values = [place.get(name, "") for name in At._fields]
+        values = [place.get(name, "") for name in BaselinePlace._fields]
         if not all(isinstance(value, str) for value in values):
             return None
-        ats.append(At(*values))
+        ats.append(BaselinePlace(*values))
     rule, clause, subject = texts
-    return Known(str(rule), str(clause), str(subject), tuple(ats)), count
+    return BaselineEntry(str(rule), str(clause), str(subject), tuple(ats)), count
 
 
-def baseline_text(known: Mapping[Known, int]) -> Iterator[str]:
+def baseline_text(known: Mapping[BaselineEntry, int]) -> Iterator[str]:
     """Yield the file, a finding a line, in an order that stays."""
     yield f'{{\n  "schema": "{SCHEMA}",\n  "findings": ['
     before = "\n    "
@@ -181,11 +187,11 @@ def seen_from(path: str, folder: str) -> str:
     return path_within(path, folder) or path.replace(os.sep, "/")
 
 
-def _order(known: Known) -> tuple[object, ...]:
+def _order(known: BaselineEntry) -> tuple[object, ...]:
     return (known.places, known.clause, known.rule, known.subject)
 
 
-def _row(known: Known, count: int) -> dict[str, object]:
+def _row(known: BaselineEntry, count: int) -> dict[str, object]:
     row: dict[str, object] = {"rule": known.rule, "clause": known.clause}
     if known.subject:
         row["subject"] = known.subject

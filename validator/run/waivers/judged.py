@@ -33,7 +33,7 @@ from speccheck.validator.run.waivers.apply import (
 from speccheck.validator.sources.files import is_searched
 
 if TYPE_CHECKING:
-    from speccheck.validator.run.waivers.baseline import Baseline, Known
+    from speccheck.validator.run.waivers.baseline import Baseline, BaselineEntry
 
 
 _EXAMPLES = 3
@@ -42,7 +42,7 @@ _OPEN = {"unknown", "error"}
 _DECIDED = {"pass", "fail"}
 
 
-class Seen:
+class RunCoverage:
     """What a run has seen: its files, its plans, and the rules that judged."""
 
     def __init__(
@@ -124,7 +124,7 @@ def with_waivers_judged(
 ) -> list[JudgedPlan]:
     """The plans of a run, with what the rules say of the waivers that concern them."""
     waivers = waived.waivers
-    seen = Seen(waived, plans, paths)
+    seen = RunCoverage(waived, plans, paths)
     applied: dict[int, list[AppliedWaiver]] = {}
     for index, entry in enumerate(waivers.entries):
         where = [
@@ -170,7 +170,7 @@ def _locations(finding: Finding, waivers: Waivers) -> tuple[Location, ...]:
 
 
 def _applied(
-    waivers: Waivers, seen: Seen, index: int, where: Sequence[int]
+    waivers: Waivers, seen: RunCoverage, index: int, where: Sequence[int]
 ) -> AppliedWaiver:
     entry = waivers.entries[index]
     standing = _standing(waivers, seen, index, where)
@@ -194,7 +194,7 @@ def _applied(
 
 
 def _standing(
-    waivers: Waivers, seen: Seen, index: int, where: Sequence[int]
+    waivers: Waivers, seen: RunCoverage, index: int, where: Sequence[int]
 ) -> Standing:
     entry = waivers.entries[index]
     if index in waivers.used:
@@ -205,7 +205,7 @@ def _standing(
     return "idle" if seen.has_judged(entry.names, where) else "open"
 
 
-def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
+def _has_all(seen: RunCoverage, entry: Entry, where: Sequence[int]) -> bool:
     """Return whether the run has seen all that a waiver may cover."""
     scope = entry.scope
     if isinstance(scope, InLines):
@@ -226,7 +226,7 @@ def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
     )
 
 
-def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
+def _is_searched(seen: RunCoverage, scope: InFiles, pattern: str) -> bool:
     """Return whether every file that a pattern means was looked for."""
     if "/" not in pattern.removeprefix("./"):
         return seen.searched(scope.folder)
@@ -242,7 +242,9 @@ def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
     return seen.searched(os.path.normpath(folder))
 
 
-def _beside(waivers: Waivers, seen: Seen, entry: Entry, where: Sequence[int]) -> int:
+def _beside(
+    waivers: Waivers, seen: RunCoverage, entry: Entry, where: Sequence[int]
+) -> int:
     """Return the nearest line on which what is named fails and is not waived."""
     scope = entry.scope
     if not isinstance(scope, InLines) or entry.waiver.place.span is None:
@@ -262,7 +264,7 @@ def _beside(waivers: Waivers, seen: Seen, entry: Entry, where: Sequence[int]) ->
 
 
 def _applied_baseline(
-    baseline: "Baseline", waivers: Waivers, seen: Seen
+    baseline: "Baseline", waivers: Waivers, seen: RunCoverage
 ) -> tuple[int, AppliedBaseline]:
     """Return the baseline, and the plan that it concerns first."""
     fixed = [(known, count, at) for known, count, at in fixed_entries(waivers, seen)]
@@ -282,13 +284,15 @@ def _applied_baseline(
     )
 
 
-def _example(known: "Known") -> str:
+def _example(known: "BaselineEntry") -> str:
     place = known.places[0]
     where = f"{place.file} {place.key}".strip()
     return f"{known.rule or known.clause} at {where}"
 
 
-def fixed_entries(waivers: Waivers, seen: Seen) -> Iterator[tuple["Known", int, int]]:
+def fixed_entries(
+    waivers: Waivers, seen: RunCoverage
+) -> Iterator[tuple["BaselineEntry", int, int]]:
     """Yield entries of the baseline that this run has judged and not met.
 
     Gives each with how often, and the first plan that holds its file.

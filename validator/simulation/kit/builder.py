@@ -8,11 +8,11 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.catalogue.hardware import resolve_instance
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.fleet import BY, Fleet, Maker, name_of
+from speccheck.validator.simulation.fleet import BY, Maker, SimulatedFleet, name_of
 from speccheck.validator.simulation.fleet_files import SCHEMA
 from speccheck.validator.simulation.kit import measurements
 from speccheck.validator.simulation.kit.job import (
-    Job,
+    SimulatedJob,
     configuration,
     model_for,
     script,
@@ -44,14 +44,14 @@ Content = str | dict[str, Any] | list[dict[str, Any]]
 Files = dict[str, Content]
 
 
-class KitError(ValueError):
+class SimulatedKitError(ValueError):
     """A kit that cannot be made; the message says why."""
 
 
 class Ordered(Record):
     """What a kit follows from."""
 
-    fleet: Fleet
+    fleet: SimulatedFleet
     planting: Planting = Planting()
 
 
@@ -103,7 +103,7 @@ def _marked(rows: Iterable[dict[str, Any]]) -> Iterable[tuple[dict[str, Any], An
         mark = {}
 
 
-def _job(fleet: Fleet) -> Job:
+def _job(fleet: SimulatedFleet) -> SimulatedJob:
     shape = shape_of(fleet.profile)
     model = model_for(shape, fleet.nodes)
     known = resolve_instance(fleet.profile)
@@ -111,14 +111,14 @@ def _job(fleet: Fleet) -> Job:
         message = (
             f"--nodes {fleet.nodes}: a kit is of {_LEAST_NODES} to {MOST_NODES} nodes"
         )
-        raise KitError(message)
+        raise SimulatedKitError(message)
     fabric = known.fabric
     if model is None or shape.capability < _LEAST_CAPABILITY or fabric is None:
         what = "its network" if fabric is None else "a job that suits its GPUs"
         message = f"--profile {fleet.profile}: no kit of it: {what} is not known"
-        raise KitError(message)
+        raise SimulatedKitError(message)
     mark = f"synthetic: by {BY}, seed {fleet.seed}: no such job ran"
-    return Job(
+    return SimulatedJob(
         shape, fleet.nodes, fleet.profile, fabric, model, mark, fleet.job or "certify"
     )
 
@@ -148,13 +148,15 @@ def _machines(ordered: Ordered) -> Files:
     return files
 
 
-def _measured(job: Job, fleet: Fleet, hosts: list[str], dice: Dice) -> Files:
+def _measured(
+    job: SimulatedJob, fleet: SimulatedFleet, hosts: list[str], dice: Dice
+) -> Files:
     """What was measured over several machines, or with another tool."""
     try:
         runs = measurements.collectives(job, dice, hosts)
     except NotKnownError as error:
         message = f"--profile {fleet.profile}: no kit of it: {error}"
-        raise KitError(message) from error
+        raise SimulatedKitError(message) from error
     head = _head(fleet, 1)
     files: Files = {
         f"{MEASURED}/{name}.json": {**head, "collective_runs": rows}
@@ -179,7 +181,7 @@ def _of(host: str) -> dict[str, Any]:
     return {"launch": {"engine": "slurm", "node": host}}
 
 
-def _head(fleet: Fleet, hours: float) -> dict[str, Any]:
+def _head(fleet: SimulatedFleet, hours: float) -> dict[str, Any]:
     taken = fleet.taken + timedelta(hours=hours)
     return {
         "schema": SNAPSHOT,
@@ -189,7 +191,7 @@ def _head(fleet: Fleet, hours: float) -> dict[str, Any]:
     }
 
 
-def _readme(fleet: Fleet) -> str:
+def _readme(fleet: SimulatedFleet) -> str:
     return (
         f"# synthetic: by {BY}, seed {fleet.seed}\nAn evidence kit of {fleet.nodes} "
         f"nodes of {fleet.profile}, made up by speccheck {VERSION} to try\nout "

@@ -22,7 +22,7 @@ _ROOM = 0.25  # of the memory, which states may take
 _SMALL_GPU = 60e9  # bytes, with which activations of the larger model may not fit
 
 
-class Model(Record):
+class SimulatedModel(Record):
     """A model as its makers published it."""
 
     name: str
@@ -35,19 +35,19 @@ class Model(Record):
 
 
 _MODELS = (
-    Model("Llama 2 7B", 6.74e9, 32, 4096, 11008, 32, 32),
-    Model("TinyLlama 1.1B", 1.1e9, 22, 2048, 5632, 32, 4),
+    SimulatedModel("Llama 2 7B", 6.74e9, 32, 4096, 11008, 32, 32),
+    SimulatedModel("TinyLlama 1.1B", 1.1e9, 22, 2048, 5632, 32, 4),
 )
 
 
-class Job(Record):
+class SimulatedJob(Record):
     """What a kit says of its job."""
 
     shape: Shape
     nodes: int
     instance: str
     fabric: str
-    model: Model
+    model: SimulatedModel
     mark: str
     run: str
 
@@ -72,7 +72,7 @@ class Job(Record):
         return int(self.model.parameters * 14)
 
 
-def model_for(shape: Shape, nodes: int) -> Model | None:
+def model_for(shape: Shape, nodes: int) -> SimulatedModel | None:
     """The largest that fits; None where none does."""
     each = shape.gpu.get("memory_total_bytes", 0)
     memory = each * shape.gpus * nodes
@@ -82,7 +82,7 @@ def model_for(shape: Shape, nodes: int) -> Model | None:
     return None
 
 
-def configuration(job: Job) -> str:
+def configuration(job: SimulatedJob) -> str:
     """The configuration, in speccheck's own format."""
     model = job.model
     variables = "".join(f"  {name}: {value}\n" for name, value in _variables(job))
@@ -189,7 +189,7 @@ environment:
 {variables}"""
 
 
-def _variables(job: Job) -> list[tuple[str, object]]:
+def _variables(job: SimulatedJob) -> list[tuple[str, object]]:
     of_fabric = [("FI_PROVIDER", "efa")] if job.fabric == "efa" else []
     return [
         *of_fabric,
@@ -200,7 +200,7 @@ def _variables(job: Job) -> list[tuple[str, object]]:
     ]
 
 
-def script(job: Job) -> str:
+def script(job: SimulatedJob) -> str:
     """The script of the scheduler."""
     return f"""\
 #!/bin/bash

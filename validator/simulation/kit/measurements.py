@@ -19,7 +19,7 @@ from speccheck.validator.simulation.kit.job import (
     LOG_STEPS,
     SAVE_SECONDS,
     STEP_SECONDS,
-    Job,
+    SimulatedJob,
 )
 from speccheck.validator.simulation.rng import Dice
 from speccheck.validator.simulation.shape import ABSENT, NCCL
@@ -54,7 +54,9 @@ class NotKnownError(Exception):
     """A type of machine of which too little is known to say what it reaches."""
 
 
-def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
+def collectives(
+    job: SimulatedJob, dice: Dice, hosts: list[str]
+) -> dict[str, list[Any]]:
     """Runs over all machines, by the name of the file; raises NotKnownError."""
     ring = _peak(job, "all_reduce")
     if ring is None:
@@ -75,7 +77,7 @@ def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
     return result
 
 
-def _peak(job: Job, collective: Collective) -> float | None:
+def _peak(job: SimulatedJob, collective: Collective) -> float | None:
     """What healthy machines reach with the largest messages; None: nobody knows."""
     context = Context(nodes=job.nodes, instance=job.instance)
     try:
@@ -98,13 +100,13 @@ def _peak(job: Job, collective: Collective) -> float | None:
     return min(warn * share, (top or warn * share) * 0.99)
 
 
-def _is_rack(job: Job) -> bool:
+def _is_rack(job: SimulatedJob) -> bool:
     """Whether NVLink joins all of the machines."""
     return bool(job.ranks <= job.shape.instance["nvlink_domain_size"])
 
 
 def _run(
-    job: Job,
+    job: SimulatedJob,
     dice: Dice,
     hosts: list[str],
     collective: Collective,
@@ -155,7 +157,7 @@ def _rate(size: int, peak: float, factor: float) -> float:
     return max(size * factor / seconds, 1000.0)
 
 
-def writes(job: Job, dice: Dice) -> list[dict[str, Any]]:
+def writes(job: SimulatedJob, dice: Dice) -> list[dict[str, Any]]:
     """Writes of each adapter to the one of the other node, from memory of a GPU."""
     instance = job.shape.instance
     line = instance["network_gbit_per_second"] * _GIGABIT
@@ -186,7 +188,7 @@ def writes(job: Job, dice: Dice) -> list[dict[str, Any]]:
     return result
 
 
-def _adapters(job: Job) -> list[str]:
+def _adapters(job: SimulatedJob) -> list[str]:
     instance = job.shape.instance
     result = instance.get("network_names")
     if isinstance(result, list) and not any("*" in str(item) for item in result):
@@ -195,7 +197,7 @@ def _adapters(job: Job) -> list[str]:
     return [f"{prefix}{number}" for number in range(instance["network_adapters"])]
 
 
-def diagnosis(job: Job) -> list[dict[str, Any]]:
+def diagnosis(job: SimulatedJob) -> list[dict[str, Any]]:
     """What the diagnosis of the vendor says of each GPU: all is well."""
     tests = (
         ("Integration", "pcie"),
@@ -212,12 +214,12 @@ def diagnosis(job: Job) -> list[dict[str, Any]]:
     ]
 
 
-def communicators(job: Job, hosts: list[str]) -> list[dict[str, Any]]:
+def communicators(job: SimulatedJob, hosts: list[str]) -> list[dict[str, Any]]:
     """What NCCL's log tells of those over all machines, and over one of them."""
     return [_communicator(job, len(hosts)), _communicator(job, 1)]
 
 
-def _communicator(job: Job, nodes: int) -> dict[str, Any]:
+def _communicator(job: SimulatedJob, nodes: int) -> dict[str, Any]:
     gpus = job.shape.gpus
     ranks = gpus * nodes
     adapters = [f"{name}:1/IB" for name in _adapters(job)]
@@ -293,7 +295,9 @@ class Times(Record):
         return {"time": self.at(seconds), **labels, **more}
 
 
-def training(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[Row]:
+def training(
+    job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
+) -> Iterator[Row]:
     """What the first rank logs, from the start of the run to its end."""
     first = hosts[0]
     start = {"event": "run.start", "rank": 0, "reason": "profile certify"}
@@ -312,7 +316,7 @@ def training(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[R
 
 
 def _of_ranks(
-    job: Job, times: Times, hosts: list[str], step: int, dice: Dice
+    job: SimulatedJob, times: Times, hosts: list[str], step: int, dice: Dice
 ) -> Iterator[Row]:
     """The step times of the first and of the middle rank of each machine."""
     for number, host in enumerate(hosts[:_MACHINES_OF_RANKS]):
@@ -323,7 +327,7 @@ def _of_ranks(
             yield times.row(step * STEP_SECONDS, host, rank=rank, **more)
 
 
-def _step(job: Job, step: int, dice: Dice) -> Row:
+def _step(job: SimulatedJob, step: int, dice: Dice) -> Row:
     loss = _FLOOR + (_LOSS - _FLOOR) * math.exp(-step / 400) + dice.bell(0, 0.01)
     norm = 0.8 + dice.bell(0, 0.05)
     seconds = STEP_SECONDS * dice.bell(1, 0.003)
@@ -349,7 +353,9 @@ def _step(job: Job, step: int, dice: Dice) -> Row:
     }
 
 
-def hardware(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[Row]:
+def hardware(
+    job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
+) -> Iterator[Row]:
     """What an exporter on each machine samples of each GPU."""
     limit = job.shape.gpu.get("power_limit_default_watts", 400)
     for seconds in range(0, _RUN_SECONDS + 1, _HARDWARE_SECONDS):
@@ -376,7 +382,9 @@ def hardware(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[R
                 )
 
 
-def network(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[Row]:
+def network(
+    job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
+) -> Iterator[Row]:
     """Latency between machines, and how far their clocks are off."""
     for seconds in range(0, _RUN_SECONDS + 1, _CLOCK_SECONDS):
         for number, host in enumerate(hosts):
@@ -389,7 +397,9 @@ def network(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[Ro
             yield times.row(seconds, host, **more)
 
 
-def drills(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[Row]:
+def drills(
+    job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
+) -> Iterator[Row]:
     """The events of several drills of recovery, each on another machine."""
     for number in range(_DRILLS):
         host = hosts[number % len(hosts)]

@@ -118,7 +118,7 @@ _RESTARTS = "recovery.max_restarts"
 _FAMILY = "cluster.accelerator_family"
 
 
-class Count(Record):
+class ReplicaCount(Record):
     """A number of pods or devices: None with the reason where it is not known."""
 
     value: int | None
@@ -144,7 +144,7 @@ class Container(Record):
         return any(name in command for name in names)
 
     @property
-    def accelerators(self) -> tuple[str, Count] | None:
+    def accelerators(self) -> tuple[str, ReplicaCount] | None:
         """The accelerators that it asks for, by resource name; None for none."""
         # Kubernetes sets the request of a device to its limit.
         for kind in ("limits", "requests"):
@@ -165,7 +165,7 @@ class Pod(Record):
     containers: tuple[Container, ...]
 
     @property
-    def accelerators(self) -> tuple[str, Count] | None:
+    def accelerators(self) -> tuple[str, ReplicaCount] | None:
         """The accelerators of all containers; None when none asks for any."""
         text_lists = [texts for each in self.containers if (texts := each.accelerators)]
         if not text_lists:
@@ -179,7 +179,7 @@ class Pod(Record):
         if len(known) < len(counts):
             return name, next(count for _, count in text_lists if count.value is None)
         parts = " + ".join(str(item) for item in known)
-        return name, Count(sum(known), paths, f"containers of {parts}")
+        return name, ReplicaCount(sum(known), paths, f"containers of {parts}")
 
     def trainers(self) -> tuple[Container, ...]:
         """Return the containers with accelerators; all where none asks for any."""
@@ -189,7 +189,7 @@ class Pod(Record):
         return with_devices or self.containers
 
 
-class Group(Record):
+class ReplicaGroup(Record):
     """Equal pods of a job.
 
     replicas: the pods that run at the same time.
@@ -199,17 +199,17 @@ class Group(Record):
     """
 
     pod: Pod
-    replicas: Count
+    replicas: ReplicaCount
     trains: bool | None = None
     launches: bool = False
 
 
-class Job:
+class KubernetesJob:
     """A job under reading: its pods that train, what they run, and the fact sheet."""
 
     __slots__ = ("_options", "containers", "document", "groups", "scripts", "sheet")
 
-    def __init__(self, document: Document, groups: Iterable[Group]) -> None:
+    def __init__(self, document: Document, groups: Iterable[ReplicaGroup]) -> None:
         """State the cluster of a job that has these pods."""
         self.document = document
         self.sheet = FactSheet.of(document)
@@ -256,7 +256,7 @@ class Job:
         key = "activeDeadlineSeconds"
         self.put("recovery.walltime_seconds", number, (*at, key), fields.get(key))
 
-    def state_restarts(self, parts: Sequence[tuple[str, Count]]) -> None:
+    def state_restarts(self, parts: Sequence[tuple[str, ReplicaCount]]) -> None:
         """State the restarts of each controller, the outer first, as their sum."""
         stated = [part for part in parts if part[1].paths]
         unknown = next((count for _, count in stated if count.value is None), None)
@@ -312,7 +312,7 @@ def at_text(path: KeyPath) -> str:
     return f"{path[-1]} of the job"
 
 
-def product(*factors: Count) -> Count:
+def product(*factors: ReplicaCount) -> ReplicaCount:
     """Return the product of pods of a job and jobs; the first may have no place."""
     unknown = next((factor for factor in factors if factor.value is None), None)
     if unknown is not None:
@@ -328,19 +328,19 @@ def product(*factors: Count) -> Count:
     paths = tuple(path for factor in factors for path in factor.paths)
     parts = [str(factor.value) for factor in factors if factor.value != 1] or ["1"]
     note = f"{' x '.join(parts)} = {total}" if len(parts) > 1 else ""
-    return Count(total, paths, note)
+    return ReplicaCount(total, paths, note)
 
 
 def count_at(
     fields: Mapping[str, object], key: str, at: KeyPath, default: int | None = 1
-) -> Count:
+) -> ReplicaCount:
     """Return the number under a key; its default where it is not set."""
     value = fields.get(key)
     if value is not None:
         return whole(value, (*at, key))
     if default is None:
-        return Count(None, (at,), f"{key} is not set")
-    return Count(default, (), f"{key} is not set: {default}")
+        return ReplicaCount(None, (at,), f"{key} is not set")
+    return ReplicaCount(default, (), f"{key} is not set: {default}")
 
 
 def weakened(sheet: FactSheet, note: str) -> None:
@@ -368,7 +368,9 @@ def _open(value: object) -> Unusable | None:
     return None
 
 
-def _training(document: Document, groups: Sequence[Group]) -> tuple[Group, ...]:
+def _training(
+    document: Document, groups: Sequence[ReplicaGroup]
+) -> tuple[ReplicaGroup, ...]:
     result = tuple(
         group
         for group in groups
@@ -385,7 +387,7 @@ def _training(document: Document, groups: Sequence[Group]) -> tuple[Group, ...]:
     )
 
 
-def _state_nodes(sheet: FactSheet, groups: Sequence[Group]) -> None:
+def _state_nodes(sheet: FactSheet, groups: Sequence[ReplicaGroup]) -> None:
     counts = [group.replicas for group in groups]
     unknown = next((count for count in counts if count.value is None), None)
     if unknown is not None:
@@ -404,7 +406,7 @@ def _state_nodes(sheet: FactSheet, groups: Sequence[Group]) -> None:
         sheet.derive(_NODES, total, note, *(paths or (groups[0].pod.path,)))
 
 
-def _state_gpus(sheet: FactSheet, groups: Sequence[Group]) -> None:
+def _state_gpus(sheet: FactSheet, groups: Sequence[ReplicaGroup]) -> None:
     group_lists = [
         (group, devices) for group in groups if (devices := group.pod.accelerators)
     ]
@@ -429,7 +431,9 @@ def _state_gpus(sheet: FactSheet, groups: Sequence[Group]) -> None:
         sheet.state(_GPUS, first.value, first.paths[0])
 
 
-def _state_world(sheet: FactSheet, parts: Sequence[tuple[Count, Count]]) -> None:
+def _state_world(
+    sheet: FactSheet, parts: Sequence[tuple[ReplicaCount, ReplicaCount]]
+) -> None:
     """State the accelerators of pods that differ."""
     total = 0
     for pods, devices in parts:
@@ -456,15 +460,15 @@ def pod_at(document: Document, path: KeyPath) -> Pod:
     return Pod(path, spec, containers)
 
 
-def whole(value: object, at: KeyPath) -> Count:
+def whole(value: object, at: KeyPath) -> ReplicaCount:
     """Return a number of pods or devices, as text where it is a quantity."""
     if isinstance(value, str) and "$" in value:
-        return Count(None, (at,), f"placeholder {value[:60]}")
+        return ReplicaCount(None, (at,), f"placeholder {value[:60]}")
     number = integer_text(value)
     if isinstance(number, int) and number >= 0:
-        return Count(number, (at,))
+        return ReplicaCount(number, (at,))
     reason = number.reason if isinstance(number, Unusable) else f"{number} is below 0"
-    return Count(None, (at,), reason)
+    return ReplicaCount(None, (at,), reason)
 
 
 def environment(
@@ -744,7 +748,7 @@ Labels = dict[str, tuple[str, KeyPath]]
 
 
 def _labelled(
-    sheet: FactSheet, selected: Labels, devices: tuple[str, Count] | None
+    sheet: FactSheet, selected: Labels, devices: tuple[str, ReplicaCount] | None
 ) -> list[Fact]:
     fact_sheet = FactSheet(sheet.file, sheet.document)
     for name in _INSTANCE_LABELS:
@@ -761,7 +765,7 @@ def _labelled(
     return fact_sheet.facts
 
 
-def _is_larger(fact: Fact, devices: tuple[str, Count] | None) -> bool:
+def _is_larger(fact: Fact, devices: tuple[str, ReplicaCount] | None) -> bool:
     """Whether a machine has more accelerators than a pod asks for, or nobody asks."""
     if fact.name != _GPUS:
         return False

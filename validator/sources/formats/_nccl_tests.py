@@ -29,14 +29,14 @@ from functools import lru_cache
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.capture import Found, Where
+from speccheck.validator.sources.capture import CapturedValue, Where
 from speccheck.validator.sources.formats._printed import (
     GIGA,
     NUMBER,
     LeafValue,
     Leaves,
-    Line,
-    Point,
+    PrintedLine,
+    PrintedPoint,
     absent,
     finite,
     lines_of,
@@ -140,9 +140,9 @@ def program_in(text: str) -> str | None:
     return _PROGRAMS[result.pop()] if len(result) == 1 else None
 
 
-def factor_of(points: Iterable[Point]) -> Factor | None:
+def factor_of(points: Iterable[PrintedPoint]) -> Factor | None:
     """Return the factor by the row of the largest bandwidth; None if all are small."""
-    best: Point | None = None
+    best: PrintedPoint | None = None
     for point in points:
         rate = point.algorithm
         if rate is None or point.bus is None or rate < _LEAST_RATE:
@@ -292,7 +292,7 @@ def with_units(columns: Columns, text: str) -> Columns:
     )
 
 
-class Row(Record):
+class ResultRow(Record):
     """A row as far as it was printed: its texts in the order of the columns."""
 
     texts: tuple[str, ...]
@@ -337,9 +337,9 @@ def scanned(
     return texts, text[at:]
 
 
-def points_of(columns: Columns, row: Row) -> tuple[Point | None, ...]:
+def points_of(columns: Columns, row: ResultRow) -> tuple[PrintedPoint | None, ...]:
     """Return what a row says of each placement; None for one that it breaks off in."""
-    made: list[Point | None] = []
+    made: list[PrintedPoint | None] = []
     at = len(columns.left)
     size = int(row.texts[0])
     for half in columns.halves:
@@ -350,7 +350,7 @@ def points_of(columns: Columns, row: Row) -> tuple[Point | None, ...]:
     return tuple(made)
 
 
-def _point(columns: Columns, size: int, stated: dict[str, str]) -> Point:
+def _point(columns: Columns, size: int, stated: dict[str, str]) -> PrintedPoint:
     values = {name: finite(text) for name, text in stated.items()}
 
     return measured_point(
@@ -369,7 +369,7 @@ def _wrong(text: str) -> float | None:
     return finite(text) if _COUNT.fullmatch(text) else None
 
 
-class Rank(Record):
+class ResultRank(Record):
     """A rank as its line names it."""
 
     rank: int
@@ -380,17 +380,17 @@ class Rank(Record):
     at: Where
 
 
-def rank_of(text: str, at: Where) -> Rank | None:
+def rank_of(text: str, at: Where) -> ResultRank | None:
     """Return the rank that a line names."""
     match = _RANK.match(text)
     if match is None:
         return None
     rank, group, _, host, device, _, gpu = match.groups()
-    return Rank(int(rank), int(group or 0), host, int(device), gpu.strip(), at)
+    return ResultRank(int(rank), int(group or 0), host, int(device), gpu.strip(), at)
 
 
 def rank_leaves(
-    named: Sequence[Rank], at: Where, factor_ranks: int | None = None
+    named: Sequence[ResultRank], at: Where, factor_ranks: int | None = None
 ) -> Leaves:
     """Return what follows from the ranks that are named; `at` is where they should be.
 
@@ -427,7 +427,7 @@ def rank_leaves(
     return leaves
 
 
-def _gpu(named: Sequence[Rank]) -> str | dict[str, str]:
+def _gpu(named: Sequence[ResultRank]) -> str | dict[str, str]:
     names = sorted({rank.gpu for rank in named if rank.gpu})
     if len(names) == 1:
         return names[0]
@@ -435,7 +435,9 @@ def _gpu(named: Sequence[Rank]) -> str | dict[str, str]:
     return dict(absent(f"the GPUs differ: {shown}" if names else shown, TOOL))
 
 
-def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[LeafValue, LeafValue]:
+def _nodes_and_hosts(
+    named: Sequence[ResultRank], at: Where
+) -> tuple[LeafValue, LeafValue]:
     """Hosts by name; two machines of one name cannot be distinguished.
 
     Processes of a build without MPI do not know of each other: each is rank 0.
@@ -456,7 +458,7 @@ def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[LeafValue, LeafV
     return LeafValue(len(hosts), at), LeafValue([*hosts], at)
 
 
-def _by_rank(rank: Rank) -> int:
+def _by_rank(rank: ResultRank) -> int:
     return rank.rank
 
 
@@ -464,35 +466,35 @@ class Mention(Record):
     """A line that names one program of nccl-tests."""
 
     collective: str
-    line: Line
+    line: PrintedLine
 
 
-class Block:
+class ResultBlock:
     """What processes say before their tables, that they print at the same time."""
 
     def __init__(self) -> None:
         """Start an empty one."""
         self.leaves: Leaves = {}
         self.program: Mention | None = None
-        self.ranks: list[Rank] = []
-        self.first: Line | None = None
+        self.ranks: list[ResultRank] = []
+        self.first: PrintedLine | None = None
         self.has_one_size = False
 
 
-class Table:
+class ResultTable:
     """One table; `others` of the same head may have mixed their rows into it."""
 
-    def __init__(self, block: Block, columns: Columns, head: Line) -> None:
+    def __init__(self, block: ResultBlock, columns: Columns, head: PrintedLine) -> None:
         """Start an empty one."""
         self.block = block
         self.columns = columns
         self.head = head
         self.mention: Mention | None = None
-        self.rows: list[Row] = []
+        self.rows: list[ResultRow] = []
         self.others = 0
-        self.averages: list[Line] = []
-        self.out_of_bounds: tuple[int, Line] | None = None
-        self.ended_by: tuple[str, Line] | None = None
+        self.averages: list[PrintedLine] = []
+        self.out_of_bounds: tuple[int, PrintedLine] | None = None
+        self.ended_by: tuple[str, PrintedLine] | None = None
         self._begun: list[str] = []
         self._begun_at = head
 
@@ -506,7 +508,7 @@ class Table:
         """Whether no row was begun."""
         return not self.rows and not self._begun and not self.averages
 
-    def add(self, line: Line) -> bool:
+    def add(self, line: PrintedLine) -> bool:
         """Read a line as a row, or as what is missing of one."""
         text = line.text
         if line.is_cut:  # its last value may have lost digits
@@ -531,10 +533,10 @@ class Table:
         """Keep what was printed of a row, if that is a placement at least."""
         least = len(self.columns.left) + len(self.columns.halves[0])
         if len(self._begun) >= least:
-            self.rows.append(Row(tuple(self._begun), self._begun_at.span))
+            self.rows.append(ResultRow(tuple(self._begun), self._begun_at.span))
         self._begun = []
 
-    def end(self, line: Line, text: str) -> bool:
+    def end(self, line: PrintedLine, text: str) -> bool:
         """Read a line as one of those at the end."""
         if self.is_complete:
             return False
@@ -554,13 +556,13 @@ class Log:
 
     def __init__(self, text: str) -> None:
         """Read a log."""
-        self.tables: list[Table] = []
-        self.died: list[tuple[Block, tuple[str, Line] | None]] = []
-        self.last: Line | None = None
+        self.tables: list[ResultTable] = []
+        self.died: list[tuple[ResultBlock, tuple[str, PrintedLine] | None]] = []
+        self.last: PrintedLine | None = None
         self.backend = "nccl"
-        self._ends: list[tuple[str, Line]] = []
+        self._ends: list[tuple[str, PrintedLine]] = []
         self._streams: dict[str, _Stream] = {}
-        self._mentions: dict[tuple[str, str], Line] = {}
+        self._mentions: dict[tuple[str, str], PrintedLine] = {}
         for line in lines_of(text):
             self._read(line)
             self.last = line
@@ -583,11 +585,11 @@ class Log:
                 table.ended_by = self._ends[stop - 1]
             next_heads[head.label] = head.number
 
-    def _end_after(self, line: Line) -> tuple[str, Line] | None:
+    def _end_after(self, line: PrintedLine) -> tuple[str, PrintedLine] | None:
         last = self._ends[-1] if self._ends else None
         return last if last is not None and last[1].number > line.number else None
 
-    def _read(self, line: Line) -> None:
+    def _read(self, line: PrintedLine) -> None:
         stream = self._streams.get(line.label)
         if stream is None:
             stream = self._streams[line.label] = _Stream()
@@ -600,7 +602,7 @@ class Log:
         elif stream.table is not None or not self._starts_within(stream, line):
             self._foreign(line, text)
 
-    def _foreign(self, line: Line, text: str) -> None:
+    def _foreign(self, line: PrintedLine, text: str) -> None:
         """A line that is not of nccl-tests."""
         self._mention(line, text)
         match = _ENDS.search(text)
@@ -609,7 +611,7 @@ class Log:
         if "RCCL version" in text:
             self.backend = "rccl"
 
-    def _remark(self, stream: "_Stream", line: Line, text: str) -> None:
+    def _remark(self, stream: "_Stream", line: PrintedLine, text: str) -> None:
         columns = columns_of(text, stream.above)
         if columns is not None:
             self._open(stream, columns, line)
@@ -630,17 +632,17 @@ class Log:
         if " concluded" not in text:
             self._mention(line, text)
 
-    def _open(self, stream: "_Stream", columns: Columns, line: Line) -> None:
+    def _open(self, stream: "_Stream", columns: Columns, line: PrintedLine) -> None:
         last = stream.table
         if last is not None and last.is_empty and self._end_after(last.head) is None:
             last.others += 1  # processes that print at the same time
             return
-        table = Table(stream.block, columns, line)
+        table = ResultTable(stream.block, columns, line)
         table.mention = self._named(line.label, last.head.number if last else 0)
         stream.table, stream.is_head = table, True
         self.tables.append(table)
 
-    def _starts_within(self, stream: "_Stream", line: Line) -> bool:
+    def _starts_within(self, stream: "_Stream", line: PrintedLine) -> bool:
         """Return a row of a log that begins within its table."""
         columns = usual_columns()
         texts, _ = scanned(columns, (), line.text)
@@ -650,7 +652,7 @@ class Log:
         stream.is_head = False
         return stream.table is not None and stream.table.add(line)
 
-    def _mention(self, line: Line, text: str) -> None:
+    def _mention(self, line: PrintedLine, text: str) -> None:
         collective = program_in(text) if "_perf" in text else None
         if collective is not None:
             self._mentions[line.label, collective] = line
@@ -672,13 +674,13 @@ class _Stream:
     """What one process has printed so far, or several that look alike."""
 
     def __init__(self) -> None:
-        self.block = Block()
-        self.table: Table | None = None
+        self.block = ResultBlock()
+        self.table: ResultTable | None = None
         self.is_head = False
         self.above = ""
 
     @property
-    def start(self) -> Line | None:
+    def start(self) -> PrintedLine | None:
         """Where the table, or what is before the next one, begins."""
         return self.table.head if self.table and self.is_shown else self.block.first
 
@@ -687,7 +689,7 @@ class _Stream:
         """Whether the block has its table."""
         return self.table is not None and self.table.block is self.block
 
-    def read(self, line: Line, text: str, *, has_died: bool) -> None:
+    def read(self, line: PrintedLine, text: str, *, has_died: bool) -> None:
         """Read a line of the head of a table, or of nothing that counts."""
         if "Rank" in text:
             rank = rank_of(text, line.span)
@@ -702,16 +704,16 @@ class _Stream:
             if sizes := _SETTINGS.match(text):
                 self.block.has_one_size = sizes[1] == sizes[2]
 
-    def _block_for(self, line: Line, *, is_start: bool, has_died: bool) -> None:
+    def _block_for(self, line: PrintedLine, *, is_start: bool, has_died: bool) -> None:
         """Another block, where such a line cannot be of the same."""
         is_over = self.is_shown and self.table is not None and not self.table.is_empty
         if is_over or (has_died and is_start and self.block.first is not None):
-            self.block = Block()
+            self.block = ResultBlock()
         self.block.first = self.block.first or line
 
 
-def _head_leaves(line: Line, text: str) -> Leaves:
-    stated: dict[str, Found] = {}
+def _head_leaves(line: PrintedLine, text: str) -> Leaves:
+    stated: dict[str, CapturedValue] = {}
     if match := _VERSION.match(text):
         stated["tool_version"] = match[1]
         if match[2]:

@@ -49,7 +49,12 @@ from speccheck.validator.sources.reader import (
     Reference,
     Source,
 )
-from speccheck.validator.sources.shell.script import Command, Option, Word, options
+from speccheck.validator.sources.shell.script import (
+    Option,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
 _OVERRIDE = lazy_pattern(r"(?s)(\+\+|\+|~)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?$")
 _INTEGER = lazy_pattern(r"[+-]?[0-9][0-9_]*$")
@@ -79,7 +84,7 @@ class Override(Record):
     path: KeyPath
     value: object
     sign: str
-    word: Word
+    word: ShellWord
 
     @property
     def is_known(self) -> bool:
@@ -87,7 +92,7 @@ class Override(Record):
         return self.word.resolved
 
 
-def overrides(words: Iterable[Word], *, top_level: bool) -> Iterator[Override]:
+def overrides(words: Iterable[ShellWord], *, top_level: bool) -> Iterator[Override]:
     """Return the settings among the words of a command.
 
     Args:
@@ -163,7 +168,7 @@ class OverrideDocument(Document):
     def __init__(
         self,
         source: Source,
-        start: Word,
+        start: ShellWord,
         settings: Sequence[Override],
         assumed: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
@@ -228,7 +233,7 @@ def _set(data: dict[str, object], path: KeyPath, value: object) -> None:
     data[str(path[-1])] = value
 
 
-class Seen(Record):
+class SeenOverrides(Record):
     """What became of a command with the configuration that it names.
 
     config: the file, relative to the script; empty where none was found.
@@ -242,7 +247,7 @@ class Seen(Record):
 
 def read_over(
     document: OverrideDocument, reader: Reader, config: Parent | None
-) -> Seen:
+) -> SeenOverrides:
     """Read settings over the configuration that their command names.
 
     Args:
@@ -265,7 +270,7 @@ def read_over(
     if config is not None and composed.parents:
         home = os.path.dirname(document.name)
         text = os.path.relpath(composed.parents[0].name, home or ".")
-    return Seen(reader.read(composed.document), text, not composed.gaps)
+    return SeenOverrides(reader.read(composed.document), text, not composed.gaps)
 
 
 def merged(document: OverrideDocument, config: Parent) -> Document:
@@ -308,7 +313,7 @@ def with_suffix(name: str) -> str:
     return name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
 
 
-def over_reference(seen: Seen, reference: Reference) -> Reading:
+def over_reference(seen: SeenOverrides, reference: Reference) -> Reading:
     """Return the reading of a command with a file, whose settings it overrides."""
     reading = seen.reading
     stated = tuple(sorted({fact.name for fact in reading.facts.facts}))
@@ -378,7 +383,7 @@ class FlagDocument(OverrideDocument):
 
     __slots__ = ("_named",)
 
-    def __init__(self, source: Source, start: Word, flags: Flags) -> None:
+    def __init__(self, source: Source, start: ShellWord, flags: Flags) -> None:
         """Take the flags of the program that `start` names."""
         super().__init__(source, start, flags.settings)
         self._named = flags.named
@@ -404,7 +409,9 @@ class FlagDocument(OverrideDocument):
         return None
 
 
-def program_and_arguments(command: Command) -> tuple[Word, Sequence[Word]] | None:
+def program_and_arguments(
+    command: ShellCommand,
+) -> tuple[ShellWord, Sequence[ShellWord]] | None:
     """Return the training program of a command, and the words after it."""
     words = command.words
     launch = launch_of(command)
@@ -418,7 +425,7 @@ def program_and_arguments(command: Command) -> tuple[Word, Sequence[Word]] | Non
     return program, words[words.index(program) + 1 :]
 
 
-def flag_names(arguments: Sequence[Word]) -> Iterator[str]:
+def flag_names(arguments: Sequence[ShellWord]) -> Iterator[str]:
     """Return the long flags among words, without their dashes and with underscores."""
     for word in arguments:
         if word.text.startswith("--"):
@@ -426,7 +433,7 @@ def flag_names(arguments: Sequence[Word]) -> Iterator[str]:
 
 
 def read_flags(
-    file: str, arguments: Sequence[Word], table: FrameworkKeys, path_of: PathOf
+    file: str, arguments: Sequence[ShellWord], table: FrameworkKeys, path_of: PathOf
 ) -> Flags:
     """Return the settings among the words after a program, of equal ones the last."""
     arguments = [argument for argument in arguments if not _is_all_arguments(argument)]
@@ -457,7 +464,7 @@ def read_flags(
     return Flags(tuple(settings), named, hidden, tuple(refused))
 
 
-def _is_all_arguments(word: Word) -> bool:
+def _is_all_arguments(word: ShellWord) -> bool:
     """`"$@"` and `$*`: what the script is called with; it is read as called without."""
     return not word.resolved and word.text.strip('"${}') in {"@", "*"}
 
@@ -529,7 +536,7 @@ class _Number(NamedTuple):
 _NUMBERS = {"int": _Number(int, "a whole number"), "float": _Number(float, "a number")}
 
 
-def _refused(file: str, flag: str, word: Word, row: KeyRow) -> LoadedAs | None:
+def _refused(file: str, flag: str, word: ShellWord, row: KeyRow) -> LoadedAs | None:
     """Return a text that stops the parser of arguments when the job starts."""
     number = _NUMBERS.get(row.type.removesuffix("|null"))
     text = word.text.partition("=")[2] if word.text.startswith("--") else word.text

@@ -15,7 +15,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
-    Found,
+    CapturedValue,
     Where,
     line_span,
     measurement_reading,
@@ -58,7 +58,7 @@ GIGA = 1e9  # of NVIDIA/nccl-tests src/common.cu: GB/s are 10^9 bytes per second
 class LeafValue(Record):
     """The value of a leaf, and where the log has it."""
 
-    found: Found
+    found: CapturedValue
     at: Where
 
 
@@ -89,7 +89,7 @@ def _read(source: Source) -> Reading:
     return measurement_reading(capture.node(), FactSheet(source.name))
 
 
-class Line(Record):
+class PrintedLine(Record):
     """A line of a log.
 
     Attributes:
@@ -112,7 +112,7 @@ class Line(Record):
         return line_span(self.number, self.whole)
 
 
-def lines_of(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[PrintedLine]:
     """Return the lines of a log in their order."""
     lines = text.splitlines()
     cut = 0 if text.endswith(("\n", "\r")) else len(lines)
@@ -124,7 +124,7 @@ def lines_of(text: str) -> Iterator[Line]:
                 break
             at = match.end()
             label = (match["process"] or "").strip() or label
-        yield Line(number, whole, whole[at:], label, number == cut)
+        yield PrintedLine(number, whole, whole[at:], label, number == cut)
 
 
 def finite(text: str) -> float | None:
@@ -148,7 +148,7 @@ def absent(message: str, source: str) -> Mapping[str, str]:
     return {"status": "absent", "message": message, "source": source}
 
 
-class Point(Record):
+class PrintedPoint(Record):
     """What was measured of messages of one size."""
 
     size_bytes: int
@@ -181,14 +181,14 @@ def measured_point(
     spread: float | None = None,
     variation: float | None = None,
     p99_seconds: float | None = None,
-) -> Point:
+) -> PrintedPoint:
     """Return a point without what cannot be measured: no time, rates of no bytes.
 
     A collective of nothing has a time and no bandwidth; one that took no time was not
     timed. Rates stay zero where the tool has rounded them.
     """
     has_bytes = size_bytes > 0
-    return Point(
+    return PrintedPoint(
         size_bytes,
         _kept(seconds, is_kept=seconds is not None and seconds > 0),
         _kept(algorithm, is_kept=has_bytes),
@@ -220,7 +220,7 @@ _LISTS = (
 def put_run(
     capture: Capture,
     leaves: Mapping[str, LeafValue],
-    points: Iterable[Point],
+    points: Iterable[PrintedPoint],
     at: Where,
 ) -> None:
     """Put down another run; `at` is where its points stand."""

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.measurement.telemetry import MetricEntry
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.capture import Capture, Found, Scalar
+from speccheck.validator.sources.capture import Capture, CapturedValue, Scalar
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.formats._printed import absent
 
@@ -147,7 +147,7 @@ _MOST_WHOLE = 2**62
 _PORT = lazy_pattern(r":\d{1,5}")
 
 
-class Event(Record):
+class RunEvent(Record):
     """Something that a log tells of once; leaves: those of RunEvent that it tells."""
 
     written: str
@@ -183,7 +183,7 @@ class RunLogText:
         self.edition = ""
         self.is_cut = False
         self.clock = Clock()
-        self.events: list[Event] = []
+        self.events: list[RunEvent] = []
         self.names = metric_names()
         self._series: dict[tuple[str, Labels], _Series] = {}
 
@@ -244,7 +244,7 @@ class RunLogText:
         self,
         capture: Capture,
         kind: str,
-        leaves: Mapping[str, Found],
+        leaves: Mapping[str, CapturedValue],
         log: int,
         line: int,
     ) -> None:
@@ -259,10 +259,10 @@ class RunLogText:
         for leaf, item in leaves.items():
             capture.put_at(part, leaf, item, at)
 
-    def _log_leaves(self) -> dict[str, Found]:
+    def _log_leaves(self) -> dict[str, CapturedValue]:
         reason = absent("the log does not tell it", self.dialect)
         names = {self.names.event_id(event.written) for event in self.events}
-        is_complete: Found = reason
+        is_complete: CapturedValue = reason
         if self.is_cut:
             is_complete = False
         elif "run.stop" in names or "run.start" in names:
@@ -280,8 +280,8 @@ class RunLogText:
             "clock": self.clock.name,
         }
 
-    def _event_leaves(self, event: Event) -> dict[str, Found]:
-        leaves: dict[str, Found] = {"written": safe_text(event.written)}
+    def _event_leaves(self, event: RunEvent) -> dict[str, CapturedValue]:
+        leaves: dict[str, CapturedValue] = {"written": safe_text(event.written)}
         known = self.names.event_id(event.written)
         if known is None:
             leaves["event"] = absent("not in the dictionary of events", self.dialect)
@@ -318,8 +318,8 @@ def safe_text(text: str) -> str:
 
 def _metric_leaves(
     names: MetricNames, name: str, labels: Labels, series: _Series, meaning: Meaning
-) -> dict[str, Found]:
-    leaves: dict[str, Found] = {"written": safe_text(name)}
+) -> dict[str, CapturedValue]:
+    leaves: dict[str, CapturedValue] = {"written": safe_text(name)}
     alias = meaning.alias
     entry = names.entry(alias.metric) if alias is not None else None
     values = series.values

@@ -10,7 +10,11 @@ from collections.abc import Iterator, Mapping
 from speccheck.validator.evidence.measurement.device import DiagnosticResult
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.capture import Capture, Found, measurement_reading
+from speccheck.validator.sources.capture import (
+    Capture,
+    CapturedValue,
+    measurement_reading,
+)
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
@@ -42,7 +46,7 @@ def _read(document: Document) -> Reading:
     top = next((key for key in _TOP if key in data), _TOP[0])
     diagnosis = _object(data, top)
     capture.listed(_KIND, document.place((top,)))
-    shared: dict[str, Found] = {"tool": "dcgm"}
+    shared: dict[str, CapturedValue] = {"tool": "dcgm"}
     for holder in (_object(data, "metadata"), data, diagnosis):
         version = holder.get("version")
         if isinstance(version, str) and "tool_version" not in shared:
@@ -85,7 +89,10 @@ def _gpus(result: Json) -> list[int | None]:
 
 
 def _put(
-    capture: Capture, document: Document, leaves: Mapping[str, Found], result: _Result
+    capture: Capture,
+    document: Document,
+    leaves: Mapping[str, CapturedValue],
+    result: _Result,
 ) -> None:
     at = document.place(result.path)
     part = _KIND, capture.add(_KIND, at)

@@ -4,9 +4,9 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
     Convert,
+    converted,
     line_span,
     pci_address,
-    told,
 )
 from speccheck.validator.sources.formats.snapshot import node_reading
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
@@ -48,7 +48,7 @@ def _read(source: Source) -> Reading:
             key, _, value = cells[1].partition(":")
             if part is not None and key in _LEAVES:
                 leaf, convert = _LEAVES[key]
-                capture.put_at(part, leaf, told(value.strip(), convert), span, key)
+                capture.put_at(part, leaf, converted(value.strip(), convert), span, key)
     if number != expected:
         capture.partial("gpus", f"shows {number} of {expected} GPUs")
     return node_reading(capture.node(), FactSheet(source.name))

@@ -15,7 +15,7 @@ from speccheck.validator.sources.launching import (
     starts_tasks,
 )
 from speccheck.validator.sources.reader import FactSheet, Reading, ScriptReader, Source
-from speccheck.validator.sources.shell.script import Assignment, Command
+from speccheck.validator.sources.shell.script import ShellAssignment, ShellCommand
 
 # Variables that only distributed training and its transports read.
 _FAMILIES = (
@@ -111,7 +111,7 @@ def _builds_or_tests(source: Source) -> bool:
     )
 
 
-def _is_building(command: Command) -> bool:
+def _is_building(command: ShellCommand) -> bool:
     names = [base_name(word) for word in command.words[:4]]
     if any(_BUILDING.fullmatch(name) or name == "setup.py" for name in names):
         return True
@@ -158,7 +158,7 @@ def variables(source: Source) -> list[Variable]:
     return list(result.values())
 
 
-def _variable(file: str, assignment: Assignment) -> Variable:
+def _variable(file: str, assignment: ShellAssignment) -> Variable:
     word = assignment.value
     span = Span(word.line, word.column, max(1, word.length))
     is_known = word.resolved and not assignment.conditional
@@ -181,7 +181,7 @@ def _given(source: Source) -> Iterator[tuple[str, Variable]]:
         yield name, first if is_shared else first._replace(value=None)
 
 
-def _training_commands(source: Source) -> Sequence[Command]:
+def _training_commands(source: Source) -> Sequence[ShellCommand]:
     """The commands that train, as far as they show; else all that set variables."""
     launched = [launch.command for launch in launches(source)]
     if launched:

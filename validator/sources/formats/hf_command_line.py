@@ -40,7 +40,7 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import Command, Word
+from speccheck.validator.sources.shell.script import ShellCommand, ShellWord
 
 _FORMAT = "hf-arguments"
 _FEWEST_FLAGS = 3
@@ -101,15 +101,15 @@ _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIG: KeyPath = ("config",)
 
 
-class Training(Record):
+class TrainerCommand(Record):
     """A command that trains with these arguments.
 
     config: the word that names a file of arguments; None without one.
     """
 
-    program: Word
+    program: ShellWord
     flags: Flags
-    config: Word | None
+    config: ShellWord | None
 
 
 def detect(source: Source) -> float:
@@ -124,7 +124,7 @@ def _is_candidate(text: str) -> bool:
     return any(name in dashed for name in _UNMISTAKABLE)
 
 
-def _trainings(source: Source) -> Iterator[Training]:
+def _trainings(source: Source) -> Iterator[TrainerCommand]:
     for command in source.script.commands:
         if mentions_only(command):
             continue
@@ -140,10 +140,10 @@ def _trainings(source: Source) -> Iterator[Training]:
         known = sum(1 for name in names if table.lookup((name,)) is not None)
         if known >= _FEWEST_FLAGS or config is not None:
             flags = read_flags(source.name, arguments, table, _path)
-            yield Training(program, flags, config)
+            yield TrainerCommand(program, flags, config)
 
 
-def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
+def _start(command: ShellCommand) -> tuple[ShellWord, Sequence[ShellWord]] | None:
     """Return the program, and the words after it."""
     words = command.words
     for position, word in enumerate(words[:-1]):
@@ -153,7 +153,7 @@ def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
     return program_and_arguments(command)
 
 
-def _config(arguments: Sequence[Word]) -> Word | None:
+def _config(arguments: Sequence[ShellWord]) -> ShellWord | None:
     """Return the file of `--config`, or the one that stands before the flags."""
     for position, word in enumerate(arguments):
         text = word.text
@@ -195,7 +195,7 @@ def read(source: Source) -> Reading:
     return Reading(sheet, joined_keys([reading.keyed for reading in readings]))
 
 
-def _read(source: Source, training: Training) -> Reading:
+def _read(source: Source, training: TrainerCommand) -> Reading:
     """Return the flags over the file that the command names."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)
@@ -218,7 +218,7 @@ def _read(source: Source, training: Training) -> Reading:
     return with_hidden(reading, flags.hidden)
 
 
-def _is_trainer(training: Training) -> bool:
+def _is_trainer(training: TrainerCommand) -> bool:
     """Whether the Trainer runs, so that its defaults hold where no flag is given."""
     return base_name(training.program) in _PROGRAMS or any(
         str(setting.path[0]) in _TRAINER_ONLY | TRL_KEYS

@@ -43,7 +43,12 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.shell.script import Command, Option, Word, options
+from speccheck.validator.sources.shell.script import (
+    Option,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
 _FORMAT = "hydra-overrides"
 _SETTING = lazy_pattern(r"[A-Za-z_]\w*\.\w[\w.-]*=")
@@ -66,7 +71,7 @@ _CONFIG_FLAGS = frozenset({"--config", *_NAME_FLAGS})
 _FOLDER_FLAGS = ("--config-path", "-cp", "--config-dir", "-cd")
 
 
-class Training(Record):
+class HydraCommand(Record):
     """A command with settings.
 
     program: the word that names what runs.
@@ -74,19 +79,19 @@ class Training(Record):
     may_hold_more: a word such as `$EXTRA` may stand for further settings.
     """
 
-    program: Word
+    program: ShellWord
     format: str
     settings: tuple[Override, ...]
     flags: dict[str, Option]
     may_hold_more: bool
 
 
-class Config(Record):
+class OverriddenConfig(Record):
     """The configuration that a command names: file, folders to look in, the word."""
 
     target: str
     folders: tuple[str, ...]
-    word: Word
+    word: ShellWord
 
 
 def detect(source: Source) -> float:
@@ -101,19 +106,19 @@ def detect(source: Source) -> float:
     )
 
 
-def _is_read(source: Source, training: Training) -> bool:
+def _is_read(source: Source, training: HydraCommand) -> bool:
     """Tell whether a reader knows the settings; Hydra starts other programs too."""
     document = OverrideDocument(source, training.program, training.settings)
     return bool(training.format) or _reader("", document) is not None
 
 
-def trainings(source: Source) -> list[Training]:
+def trainings(source: Source) -> list[HydraCommand]:
     """Return the commands of a script that train with settings of this kind."""
     result = (_training(command) for command in source.script.commands)
     return [training for training in result if training is not None]
 
 
-def _training(command: Command) -> Training | None:
+def _training(command: ShellCommand) -> HydraCommand | None:
     if mentions_only(command):
         return None
     start = _start(command)
@@ -133,12 +138,12 @@ def _training(command: Command) -> Training | None:
     taken = {setting.word for setting in settings}
     taken.update(values[0] for _, values, _ in flags.values() if values)
     more = (word for word in arguments if word not in taken)
-    return Training(
+    return HydraCommand(
         program, kind, settings, flags, any(may_hold_options(word) for word in more)
     )
 
 
-def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
+def _start(command: ShellCommand) -> tuple[ShellWord, Sequence[ShellWord]] | None:
     """Return the program of a command, and the words after it."""
     words = command.words
     for position, word in enumerate(words[:-2]):
@@ -155,7 +160,7 @@ def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
     return program, words[words.index(program) + 1 :]
 
 
-def _format(program: Word) -> str:
+def _format(program: ShellWord) -> str:
     """The format of the settings that a program takes; empty where it is not known."""
     name = base_name(program)
     if name == "tune":
@@ -184,7 +189,7 @@ def read(source: Source) -> Reading:
     return Reading(sheet)
 
 
-def _read(source: Source, training: Training) -> Reading | None:
+def _read(source: Source, training: HydraCommand) -> Reading | None:
     config = _config(training)
     installed = _installed(training, config)
     document = OverrideDocument(
@@ -213,7 +218,7 @@ def _read(source: Source, training: Training) -> Reading | None:
     return over_reference(seen, Reference(config.target, place))
 
 
-def _installed(training: Training, config: Config | None) -> str:
+def _installed(training: HydraCommand, config: OverriddenConfig | None) -> str:
     """The configuration that comes with verl and that its own program is given."""
     if training.program.text != _VERL_PROGRAM:
         return ""
@@ -224,7 +229,7 @@ def _installed(training: Training, config: Config | None) -> str:
 
 
 def _chosen_reader(
-    training: Training, document: OverrideDocument, config: Parent | None
+    training: HydraCommand, document: OverrideDocument, config: Parent | None
 ) -> Reader | None:
     """The reader of the format; a file tells it better than the name of a program.
 
@@ -247,13 +252,13 @@ def _reader(format_id: str, document: Document) -> Reader | None:
     return reader if isinstance(reader, Reader) else None
 
 
-def _config(training: Training) -> Config | None:
+def _config(training: HydraCommand) -> OverriddenConfig | None:
     """The file that a command names; Hydra counts its folder from the program."""
     if training.format in {_TORCHTUNE, _NEMO_RL}:
         named = _value(training, ("--config",))
         if named is None:
             return None
-        return Config(with_suffix(named.text), (".",), named)
+        return OverriddenConfig(with_suffix(named.text), (".",), named)
     named = _value(training, _NAME_FLAGS)
     if named is None:
         return None
@@ -261,10 +266,10 @@ def _config(training: Training) -> Config | None:
     inside = (folder.text,) if folder is not None else ("conf", "config", ".")
     program = training.program.text.rpartition("/")[0]
     folders = [f"{program}/{text}" for text in inside if program]
-    return Config(with_suffix(named.text), (*inside, *folders), named)
+    return OverriddenConfig(with_suffix(named.text), (*inside, *folders), named)
 
 
-def _value(training: Training, flags: Sequence[str]) -> Word | None:
+def _value(training: HydraCommand, flags: Sequence[str]) -> ShellWord | None:
     for flag in flags:
         _, values, _ = training.flags.get(flag, ("", (), None))
         if values:

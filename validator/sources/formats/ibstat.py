@@ -3,11 +3,11 @@
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
+    CapturedValue,
     Convert,
-    Found,
+    converted,
     line_span,
     number,
-    told,
     whole,
     word,
 )
@@ -20,13 +20,13 @@ _PORT = lazy_pattern(r"Port (\d{1,4}):$")
 _STATES = {"down": "DOWN", "initializing": "INIT", "armed": "ARMED", "active": "ACTIVE"}
 
 
-def _guid(text: str) -> Found:
+def _guid(text: str) -> CapturedValue:
     """`0x0c42a10300a1b2c4` as sysfs writes it: `0c42:a103:00a1:b2c4`."""
     digits = f"{int(text, 16):016x}"
     return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
-def _lid(text: str) -> Found:
+def _lid(text: str) -> CapturedValue:
     return int(text, 0)
 
 
@@ -72,12 +72,12 @@ def _read(source: Source) -> Reading:
             key, _, value = text.partition(":")
             value = value.strip()
             if key == "Number of ports":
-                count = told(value, whole)
+                count = converted(value, whole)
                 expected += count if isinstance(count, int) else 0
             table, part = (_OF_PORTS, port) if port else (_OF_ADAPTERS, adapter)
             if part is not None and key in table:
                 leaf, convert = table[key]
-                capture.put_at(part, leaf, told(value, convert), span, key)
+                capture.put_at(part, leaf, converted(value, convert), span, key)
     if adapters == 1:
         reason = "shows one adapter: ibstat may have been asked for it alone"
         capture.partial("rdma_devices", reason)

@@ -5,10 +5,10 @@ from speccheck.validator.evidence.node.rdma import kind_of_gid
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
+    CapturedValue,
     Convert,
-    Found,
+    converted,
     line_span,
-    told,
     whole,
     word,
 )
@@ -38,11 +38,11 @@ _PHYSICAL_STATES = {
 _MOST_GIDS = 256  # ports of ConnectX have 256 entries
 
 
-def _state(text: str) -> Found:
+def _state(text: str) -> CapturedValue:
     return word(_STATES)(text.split(maxsplit=1)[0])
 
 
-def _physical_state(text: str) -> Found:
+def _physical_state(text: str) -> CapturedValue:
     match = _NUMBER.search(text)
     if match is None or int(match[1]) not in _PHYSICAL_STATES:
         raise ValueError(text)
@@ -106,7 +106,7 @@ def _read(source: Source) -> Reading:
             key, _, value = text.partition(":")
             if key in _OF_DEVICES:
                 leaf, convert = _OF_DEVICES[key]
-                capture.put_at(device, leaf, told(value, convert), span, key)
+                capture.put_at(device, leaf, converted(value, convert), span, key)
     _end(capture, port)
     if devices == 1:
         reason = "shows one device: ibv_devinfo may have been asked for it alone"
@@ -129,12 +129,12 @@ def _of_port(capture: Capture, port: _Port, text: str, span: Span) -> None:
     value = value.strip()
     if key in _OF_PORTS:
         leaf, convert = _OF_PORTS[key]
-        capture.put_at(part, leaf, told(value, convert), span, key)
+        capture.put_at(part, leaf, converted(value, convert), span, key)
     elif key == "active_width":
-        lanes = told(value.partition("X")[0], whole)
+        lanes = converted(value.partition("X")[0], whole)
         port.lanes = lanes if isinstance(lanes, int) else 0
     elif key == "active_speed" and port.lanes and value.partition(" ")[2][:4] == "Gbps":
-        rate = told(value, lambda speed: port.lanes * float(speed.split()[0]))
+        rate = converted(value, lambda speed: port.lanes * float(speed.split()[0]))
         capture.put_at(part, "rate_gbit_per_second", rate, span, key)
 
 
@@ -145,10 +145,12 @@ def _end(capture: Capture, port: _Port) -> None:
     entries = [
         port.gids.get(index, ("unset", "")) for index in range(max(port.gids) + 1)
     ]
-    kinds: Found = [kind for kind, _ in entries]
+    kinds: CapturedValue = [kind for kind, _ in entries]
     capture.put_at(port.part, "gid_kinds", kinds, port.gids_at, "GID")
     if any(kind_of_entry for _, kind_of_entry in entries):
-        types: Found = [_TYPES.get(told_type, told_type) for _, told_type in entries]
+        types: CapturedValue = [
+            _TYPES.get(told_type, told_type) for _, told_type in entries
+        ]
         capture.put_at(port.part, "gid_types", types, port.gids_at, "GID")
 
 

@@ -16,10 +16,10 @@ from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import (
     LAUNCHERS,
     Container,
-    Count,
-    Group,
-    Job,
+    KubernetesJob,
     Pod,
+    ReplicaCount,
+    ReplicaGroup,
     count_at,
     fields_at,
     pod_at,
@@ -83,7 +83,9 @@ _TRAINER = "trainer.kubeflow.org"
 def _read_pytorch_job(document: Document) -> Reading:
     spec = section(document.data, "spec")
     at: KeyPath = ("spec", "pytorchReplicaSpecs")
-    job = Job(document, _replicas(document, at, {"Master": True, "Worker": True}))
+    job = KubernetesJob(
+        document, _replicas(document, at, {"Master": True, "Worker": True})
+    )
     job.sheet.default("run.uses_torch", value=True, note="a PyTorchJob")
     job.state_processes(spec, "nprocPerNode", ("spec",))
     run, elastic = section(spec, "runPolicy"), section(spec, "elasticPolicy")
@@ -105,7 +107,9 @@ def _read_mpi_job(document: Document) -> Reading:
     spec = section(document.data, "spec")
     at: KeyPath = ("spec", "mpiReplicaSpecs")
     counts = spec.get("runLauncherAsWorker") is True
-    job = Job(document, _replicas(document, at, {"Worker": True, "Launcher": counts}))
+    job = KubernetesJob(
+        document, _replicas(document, at, {"Worker": True, "Launcher": counts})
+    )
     job.state_deadline(section(spec, "runPolicy"), ("spec", "runPolicy"))
     _state_policy(job, at, "Never")  # MPIJobDefaultRestartPolicy
     return job.reading("k8s-mpijob")
@@ -113,12 +117,14 @@ def _read_mpi_job(document: Document) -> Reading:
 
 def _read_hyperpod_job(document: Document) -> Reading:
     spec = section(document.data, "spec")
-    groups: list[Group] = []
+    groups: list[ReplicaGroup] = []
     for index, item in enumerate(items(spec.get("replicaSpecs"))):
         at = ("spec", "replicaSpecs", index)
         pod = pod_at(document, (*at, "template", "spec"))
-        groups.append(Group(pod, count_at(section(item), "replicas", at), trains=True))
-    job = Job(document, groups)
+        groups.append(
+            ReplicaGroup(pod, count_at(section(item), "replicas", at), trains=True)
+        )
+    job = KubernetesJob(document, groups)
     job.sheet.default("run.uses_torch", value=True, note="a HyperPodPyTorchJob")
     job.state_processes(spec, "nprocPerNode", ("spec",))
     run = section(spec, "runPolicy")
@@ -134,17 +140,19 @@ def _read_hyperpod_job(document: Document) -> Reading:
 
 def _replicas(
     document: Document, at: KeyPath, kinds: Mapping[str, bool]
-) -> Iterator[Group]:
+) -> Iterator[ReplicaGroup]:
     """The replica specs of Kubeflow; those that hold no ranks start the others."""
     for kind, fields in fields_at(document, at).items():
         if kind in kinds and isinstance(fields, dict):
             path = (*at, kind)
             pod = pod_at(document, (*path, "template", "spec"))
             trains = kinds[kind]
-            yield Group(pod, count_at(fields, "replicas", path), trains, not trains)
+            yield ReplicaGroup(
+                pod, count_at(fields, "replicas", path), trains, not trains
+            )
 
 
-def _state_policy(job: Job, at: KeyPath, default: str) -> str:
+def _state_policy(job: KubernetesJob, at: KeyPath, default: str) -> str:
     """Return the restart policy of the replicas; nothing where they differ."""
     specs = fields_at(job.document, at)
     policies = {
@@ -158,7 +166,9 @@ def _state_policy(job: Job, at: KeyPath, default: str) -> str:
     return str(policies[kind])
 
 
-def _state_elastic(job: Job, elastic: Mapping[str, object], at: KeyPath) -> None:
+def _state_elastic(
+    job: KubernetesJob, elastic: Mapping[str, object], at: KeyPath
+) -> None:
     """The range of pods and the meeting point of an elastic PyTorchJob."""
     bounds = (
         ("minReplicas", "recovery.minimum_nodes"),
@@ -178,7 +188,7 @@ def _state_elastic(job: Job, elastic: Mapping[str, object], at: KeyPath) -> None
         job.put_unless(flag, leaf, lower_text, (*at, "rdzvHost"), endpoint)
 
 
-def _state_resumption(job: Job) -> None:
+def _state_resumption(job: KubernetesJob) -> None:
     """HyperPod starts a job again whose annotation asks for it."""
     at = ("metadata", "annotations", "sagemaker.amazonaws.com/enable-job-auto-resume")
     if section(job.document.data, *at[:-1]).get(at[-1]) == "true":
@@ -186,14 +196,14 @@ def _state_resumption(job: Job) -> None:
 
 
 def _read_ray_cluster(document: Document) -> Reading:
-    job = Job(document, _ray_groups(document, ("spec",)))
+    job = KubernetesJob(document, _ray_groups(document, ("spec",)))
     _state_shared_memory(job)
     return job.reading("k8s-raycluster")
 
 
 def _read_ray_job(document: Document) -> Reading:
     spec = section(document.data, "spec")
-    job = Job(document, _ray_groups(document, ("spec", "rayClusterSpec")))
+    job = KubernetesJob(document, _ray_groups(document, ("spec", "rayClusterSpec")))
     _state_shared_memory(job)
     job.entrypoint(("spec", "entrypoint"))
     backoff = count_at(spec, "backoffLimit", ("spec",), 0)
@@ -203,21 +213,21 @@ def _read_ray_job(document: Document) -> Reading:
     return job.reading("k8s-rayjob")
 
 
-def _ray_groups(document: Document, at: KeyPath) -> Iterator[Group]:
+def _ray_groups(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
     """The head, where it has accelerators of its own, and the groups of workers."""
     spec = fields_at(document, at)
     head = pod_at(document, (*at, "headGroupSpec", "template", "spec"))
     if head.accelerators:
-        yield Group(head, Count(1))
+        yield ReplicaGroup(head, ReplicaCount(1))
     for index, item in enumerate(items(spec.get("workerGroupSpecs"))):
         path = (*at, "workerGroupSpecs", index)
         fields = section(item)
         hosts = count_at(fields, "numOfHosts", path)
         count = product(count_at(fields, "replicas", path, None), hosts)
-        yield Group(pod_at(document, (*path, "template", "spec")), count)
+        yield ReplicaGroup(pod_at(document, (*path, "template", "spec")), count)
 
 
-def _state_shared_memory(job: Job) -> None:
+def _state_shared_memory(job: KubernetesJob) -> None:
     """KubeRay mounts memory at /dev/shm where the pod mounts nothing there."""
     leaf = "cluster.shared_memory_volume"
     facts = job.sheet.facts
@@ -230,7 +240,7 @@ def _state_shared_memory(job: Job) -> None:
 def _read_job(document: Document) -> Reading:
     spec = section(document.data, "spec")
     pod = pod_at(document, ("spec", "template", "spec"))
-    job = Job(document, [Group(pod, _pods_at_once(spec, ("spec",)))])
+    job = KubernetesJob(document, [ReplicaGroup(pod, _pods_at_once(spec, ("spec",)))])
     job.state_deadline(spec, ("spec",))
     backoff = count_at(spec, "backoffLimit", ("spec",), _JOB_BACKOFF)
     _state_job_restarts(job, pod, [("Job", backoff)])
@@ -238,7 +248,7 @@ def _read_job(document: Document) -> Reading:
 
 
 def _read_job_set(document: Document) -> Reading:
-    job = Job(document, _not_ended_before_others(document, ("spec",)))
+    job = KubernetesJob(document, _not_ended_before_others(document, ("spec",)))
     _state_job_set(job, ("spec",))
     _state_placement(job)
     return job.reading("k8s-jobset")
@@ -254,7 +264,7 @@ def _read_runtime(format_id: str, document: Document) -> Reading:
         for group in _replicated_jobs(document, at)
         if _is_trainer(document, group)
     ]
-    job = Job(document, steps)
+    job = KubernetesJob(document, steps)
     if "torch" in policy:
         job.sheet.default("run.uses_torch", value=True, note="mlPolicy.torch")
     for kind in ("torch", "mpi"):
@@ -269,8 +279,10 @@ def _read_train_job(document: Document) -> Reading:
     at: KeyPath = ("spec", "trainer")
     container = Container(at, trainer, "resourcesPerNode")
     count = count_at(trainer, "numNodes", at, None)
-    groups = [Group(Pod(at, {}, (container,)), count, trains=True)] if trainer else []
-    job = Job(document, groups)
+    groups = (
+        [ReplicaGroup(Pod(at, {}, (container,)), count, trains=True)] if trainer else []
+    )
+    job = KubernetesJob(document, groups)
     if trainer.get("numNodes") is None:
         job.sheet.facts[:] = [
             fact for fact in job.sheet.facts if fact.name != "cluster.nodes"
@@ -294,10 +306,12 @@ def _read_leader_worker_set(document: Document) -> Reading:
     if leader.containers and leader.accelerators is None and size.value:
         size = size._replace(value=size.value - 1, note="without the leader")
     count = product(size, count_at(spec, "replicas", ("spec",)))
-    return Job(document, [Group(worker, count)]).reading("k8s-leaderworkerset")
+    return KubernetesJob(document, [ReplicaGroup(worker, count)]).reading(
+        "k8s-leaderworkerset"
+    )
 
 
-def _pods_at_once(spec: Mapping[str, object], at: KeyPath) -> Count:
+def _pods_at_once(spec: Mapping[str, object], at: KeyPath) -> ReplicaCount:
     """Return the pods of a Job that run together: no more than are to be completed."""
     pods = count_at(spec, "parallelism", at)
     wanted = count_at(spec, "completions", at)
@@ -306,7 +320,9 @@ def _pods_at_once(spec: Mapping[str, object], at: KeyPath) -> Count:
     return min(pods, wanted, key=lambda count: count.value or 0)
 
 
-def _state_job_restarts(job: Job, pod: Pod, parts: list[tuple[str, Count]]) -> None:
+def _state_job_restarts(
+    job: KubernetesJob, pod: Pod, parts: list[tuple[str, ReplicaCount]]
+) -> None:
     """What the controllers of a Job start again; where no pod trains, nothing."""
     if not job.groups:
         return
@@ -317,7 +333,7 @@ def _state_job_restarts(job: Job, pod: Pod, parts: list[tuple[str, Count]]) -> N
         job.state_restart_policy(at, pod.spec.get("restartPolicy"), "")
 
 
-def _replicated_jobs(document: Document, at: KeyPath) -> Iterator[Group]:
+def _replicated_jobs(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
     jobs = items(fields_at(document, at).get("replicatedJobs"))
     for index, item in enumerate(jobs):
         path = (*at, "replicatedJobs", index)
@@ -325,10 +341,10 @@ def _replicated_jobs(document: Document, at: KeyPath) -> Iterator[Group]:
         pods = _pods_at_once(spec, (*path, "template", "spec"))
         count = product(pods, count_at(section(item), "replicas", path))
         pod = pod_at(document, (*path, "template", "spec", "template", "spec"))
-        yield Group(pod, count)
+        yield ReplicaGroup(pod, count)
 
 
-def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[Group]:
+def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
     """The jobs of a set but those whose end another waits for: theirs are free nodes.
 
     A pre-flight of all nodes, or a download, before the job that trains.
@@ -347,7 +363,7 @@ def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[Group]
             yield group
 
 
-def _state_job_set(job: Job, at: KeyPath) -> None:
+def _state_job_set(job: KubernetesJob, at: KeyPath) -> None:
     """Restarts of the whole set, and of the pods of the job that trains."""
     if not job.groups:
         return
@@ -361,7 +377,7 @@ def _state_job_set(job: Job, at: KeyPath) -> None:
     job.state_deadline(fields, of_job)
 
 
-def _state_placement(job: Job) -> None:
+def _state_placement(job: KubernetesJob) -> None:
     """The annotation that gives each of its jobs a part of the network alone."""
     at: KeyPath = ("metadata", "annotations", _EXCLUSIVE)
     for path in (at, ("spec", "replicatedJobs", 0, "template", *at)):
@@ -371,14 +387,16 @@ def _state_placement(job: Job) -> None:
             return
 
 
-def _is_trainer(document: Document, group: Group) -> bool:
+def _is_trainer(document: Document, group: ReplicaGroup) -> bool:
     """Return the job whose label says that it trains; others prepare model and data."""
     template = group.pod.path[:-3]
     labels = fields_at(document, (*template, "metadata", "labels"))
     return labels.get("trainer.kubeflow.org/trainjob-ancestor-step") == "trainer"
 
 
-def _state_policy_of_runtime(job: Job, kind: str, policy: Mapping[str, object]) -> None:
+def _state_policy_of_runtime(
+    job: KubernetesJob, kind: str, policy: Mapping[str, object]
+) -> None:
     at: KeyPath = ("spec", "mlPolicy", kind)
     job.state_processes(policy, "numProcPerNode", at)
     elastic = section(policy, "elasticPolicy")

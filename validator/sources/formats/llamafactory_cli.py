@@ -34,7 +34,7 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.shell.script import Command, Word
+from speccheck.validator.sources.shell.script import ShellCommand, ShellWord
 
 _FORMAT = "llamafactory-cli"
 _PROGRAMS = frozenset({"llamafactory-cli", "lmf"})
@@ -44,12 +44,12 @@ _NODES, _PROCESSES = "cluster.nodes", "recovery.processes_per_node"
 _GPUS = "cluster.gpus_per_node"
 
 
-class Launch(Record):
+class CliLaunch(Record):
     """A command that trains: its program, and the words after the kind of training."""
 
-    program: Word
-    arguments: Sequence[Word]
-    environment: Mapping[str, Word]
+    program: ShellWord
+    arguments: Sequence[ShellWord]
+    environment: Mapping[str, ShellWord]
 
 
 def detect(source: Source) -> float:
@@ -59,12 +59,12 @@ def detect(source: Source) -> float:
     return 0.75 if _launches(source) else 0.0
 
 
-def _launches(source: Source) -> list[Launch]:
+def _launches(source: Source) -> list[CliLaunch]:
     result = (_launch(source, command) for command in source.script.commands)
     return [launch for launch in result if launch is not None]
 
 
-def _launch(source: Source, command: Command) -> Launch | None:
+def _launch(source: Source, command: ShellCommand) -> CliLaunch | None:
     if mentions_only(command):
         return None
     words = command.words
@@ -79,7 +79,7 @@ def _launch(source: Source, command: Command) -> Launch | None:
                     for assignment in command.environment
                 }
             )
-            return Launch(word, words[position + 2 :], environment)
+            return CliLaunch(word, words[position + 2 :], environment)
     return None
 
 
@@ -105,7 +105,7 @@ def read(source: Source) -> Reading:
     return readings[0]._replace(facts=sheet)
 
 
-def _launched(file: str, launch: Launch) -> list[Fact]:
+def _launched(file: str, launch: CliLaunch) -> list[Fact]:
     """Return the launcher's options that the environment holds."""
     sheet = FactSheet(file)
     place = word_place(file, launch.program.text, launch.program)
@@ -138,7 +138,7 @@ def _launched(file: str, launch: Launch) -> list[Fact]:
     return sheet.facts
 
 
-def _state(sheet: FactSheet, leaf: str, name: str, value: Word) -> None:
+def _state(sheet: FactSheet, leaf: str, name: str, value: ShellWord) -> None:
     place = word_place(sheet.file, name, value)
     converted = integer_text(value.text)
     if not value.resolved:
@@ -149,7 +149,7 @@ def _state(sheet: FactSheet, leaf: str, name: str, value: Word) -> None:
         sheet.state(leaf, converted, place)
 
 
-def _trained(source: Source, launch: Launch) -> Reading | None:
+def _trained(source: Source, launch: CliLaunch) -> Reading | None:
     """The file with the words that replace its values; nothing without a file."""
     named = launch.arguments[0] if launch.arguments else None
     reader = Readers().find("llamafactory")

@@ -5,10 +5,10 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
-    Found,
+    CapturedValue,
+    converted,
     line_span,
     pci_address,
-    told,
     whole,
 )
 from speccheck.validator.sources.formats.snapshot import node_reading
@@ -92,16 +92,16 @@ class Device:
         self.vendor = ""
         self.secondary = ""
         self.span = span
-        self.lines: list[Line] = []
+        self.lines: list[DeviceLine] = []
 
     @property
     def bus(self) -> str:
         """Domain and bus: 0000:1b."""
         return self.address.rpartition(":")[0]
 
-    def put(self, leaf: str, result: Found, span: Span) -> None:
+    def put(self, leaf: str, result: CapturedValue, span: Span) -> None:
         """Put down a leaf."""
-        self.lines.append(Line(leaf, result, span))
+        self.lines.append(DeviceLine(leaf, result, span))
 
 
 def _is_judged(device: Device) -> bool:
@@ -129,15 +129,15 @@ def _put(capture: Capture, device: Device, bridges: dict[str, Device]) -> None:
         capture.put_at(part, line.leaf, line.found, line.span)
     if bridges:
         above = _bridges_above(device, bridges)
-        ancestors: Found = [bridge.address for bridge in above]
+        ancestors: CapturedValue = [bridge.address for bridge in above]
         capture.put_at(part, "ancestors", ancestors, device.span)
 
 
-class Line(Record):
+class DeviceLine(Record):
     """A leaf of a device as one line gives it."""
 
     leaf: str
-    found: Found
+    found: CapturedValue
     span: Span
 
 
@@ -174,7 +174,7 @@ def _detail(device: Device, text: str, span: Span) -> None:
     elif key in _TEXTS:
         device.put(_TEXTS[key], value, span)
     elif key == "NUMA node":
-        device.put("numa_node", told(value, whole), span)
+        device.put("numa_node", converted(value, whole), span)
     elif key == "ACSCtl":
         device.put("acs_control", _bits(value), span)
     elif buses := _BUSES.match(text):

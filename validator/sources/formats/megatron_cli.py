@@ -32,7 +32,12 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import Command, Option, Word, options
+from speccheck.validator.sources.shell.script import (
+    Option,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
 _FORMAT = "megatron-cli"
 _DEGREES = frozenset({"--tensor-model-parallel-size", "--model-parallel-size"})
@@ -57,7 +62,7 @@ def detect(source: Source) -> float:
     return 0.95 if next(_commands(source), None) is not None else 0.0
 
 
-def _commands(source: Source) -> Iterator[Command]:
+def _commands(source: Source) -> Iterator[ShellCommand]:
     """Return the commands that train with arguments of Megatron-LM."""
     for command in source.script.commands:
         if mentions_only(command):
@@ -76,7 +81,7 @@ def _commands(source: Source) -> Iterator[Command]:
             yield command
 
 
-def _is_program(word: Word) -> bool:
+def _is_program(word: ShellWord) -> bool:
     return word.text.endswith(".py")
 
 
@@ -98,7 +103,7 @@ def read(source: Source) -> Reading:
     return Reading(sheet, keyed, references=references(source))
 
 
-def _arguments(command: Command, catalogue: FrameworkKeys) -> Arguments:
+def _arguments(command: ShellCommand, catalogue: FrameworkKeys) -> Arguments:
     """The options after the training program; those before it are the launcher's."""
     words = command.words
     launch = launch_of(command)
@@ -136,11 +141,13 @@ def _is_capital(written: str) -> bool:
     return written.isalpha() and written.isupper()
 
 
-def _is_flag(word: Word) -> bool:
+def _is_flag(word: ShellWord) -> bool:
     return word.text.startswith("-")
 
 
-def _surplus(text_lists: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word]:
+def _surplus(
+    text_lists: Sequence[Option], catalogue: FrameworkKeys
+) -> Iterator[ShellWord]:
     """Return the words after a flag that it does not take as its values."""
     for flag, values, _ in text_lists:
         row = catalogue.lookup((flag,))
@@ -152,12 +159,12 @@ def _surplus(text_lists: Sequence[Option], catalogue: FrameworkKeys) -> Iterator
             yield from values if has_list else values[1:]
 
 
-def _is_list(word: Word) -> bool:
+def _is_list(word: ShellWord) -> bool:
     """Tell whether a word is all of an array, which no flag takes as its one value."""
     return word.text.endswith(("[@]}", "[*]}"))
 
 
-def _may_hold_options(word: Word) -> bool:
+def _may_hold_options(word: ShellWord) -> bool:
     """Tell whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.

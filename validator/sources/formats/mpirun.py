@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.launching import (
     HOROVODRUN,
-    Count,
     MpiRun,
+    ProcessCount,
     launch_of,
     mentions_only,
     mpi_run_of,
@@ -101,7 +101,7 @@ def _facts(source: Source, mpi_run: MpiRun, *, by_launcher: bool) -> list[Fact]:
     return sheet.facts
 
 
-def _state_count(sheet: FactSheet, leaf: str, count: Count | None) -> None:
+def _state_count(sheet: FactSheet, leaf: str, count: ProcessCount | None) -> None:
     if count is None:
         return
     place = _place(sheet, count)
@@ -111,7 +111,7 @@ def _state_count(sheet: FactSheet, leaf: str, count: Count | None) -> None:
         sheet.state(leaf, count.number, place)
 
 
-def _place(sheet: FactSheet, count: Count) -> Place:
+def _place(sheet: FactSheet, count: ProcessCount) -> Place:
     return word_place(sheet.file, count.flag, count.word)
 
 

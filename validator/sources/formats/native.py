@@ -72,7 +72,7 @@ _FROM_ZERO = ("cluster.spare_nodes", "cluster.job_mtbf_hours", "model.expert")
 _ANY_NUMBER = "parallelism."
 
 
-class Refused(Record):
+class RefusedValue(Record):
     """A value that cannot be used: what the reader sees, and what it needs."""
 
     loaded: str
@@ -104,22 +104,22 @@ def read(document: Document) -> Reading:
     """Return every leaf as it stands; the catalogue knows names of hardware."""
     sheet = FactSheet.of(document)
     data = document.data if isinstance(document.data, dict) else {}
-    refused: dict[KeyPath, Refused] = {}
+    refused: dict[KeyPath, RefusedValue] = {}
     if data.get(MARKER, VERSION) is not VERSION:
         wanted = f"{VERSION}, the version of this format"
-        refused[(MARKER,)] = Refused(_seen(data[MARKER]), wanted)
+        refused[(MARKER,)] = RefusedValue(_seen(data[MARKER]), wanted)
     for section in SECTIONS:
         block = data.get(section)
         if isinstance(block, dict):
             refused.update(_read_section(sheet, document, section, block))
         elif block is not None:
-            refused[(section,)] = Refused(_seen(block), "a mapping of settings")
+            refused[(section,)] = RefusedValue(_seen(block), "a mapping of settings")
     sheet.default("run.framework", "native", "stated in speccheck's own format")
     variables = dict(_variables(data.get(ENVIRONMENT)))
     refused.update(
         (path, variable)
         for path, variable in variables.items()
-        if isinstance(variable, Refused)
+        if isinstance(variable, RefusedValue)
     )
     keyed = _keyed(document, refused)
     return Reading(
@@ -135,7 +135,7 @@ def read(document: Document) -> Reading:
 
 def _read_section(
     sheet: FactSheet, document: Document, section: str, block: Mapping[object, object]
-) -> Iterator[tuple[KeyPath, Refused]]:
+) -> Iterator[tuple[KeyPath, RefusedValue]]:
     """State the leaves of one section, and give those that cannot be used."""
     known = SECTIONS[section].__annotations__
     for field, value in block.items():
@@ -148,11 +148,11 @@ def _read_section(
             continue
         converted = _converted(document, name, value, path)
         try:
-            if not isinstance(converted, Refused):
+            if not isinstance(converted, RefusedValue):
                 _state(sheet, name, converted, path)
                 continue
         except UnknownName as error:
-            converted = Refused(f"an {error}", f"a known {error.kind}")
+            converted = RefusedValue(f"an {error}", f"a known {error.kind}")
         sheet.unusable(name, f"{converted.loaded} is not {converted.expected}", path)
         yield path, converted
 
@@ -173,7 +173,7 @@ def _converted(document: Document, name: str, value: object, path: KeyPath) -> o
     """Return the value in the type of its leaf, or what is wrong with it."""
     section, _, field = name.partition(".")
     kind = leaf_type(section, field)
-    refused = Refused(_seen(value), _expected(name, kind))
+    refused = RefusedValue(_seen(value), _expected(name, kind))
     if kind is bool:
         return value if isinstance(value, bool) else refused
     if kind is int or kind is float:
@@ -205,7 +205,7 @@ def value_of_text(name: str, text: str) -> object:
     """
     section, _, field = name.partition(".")
     kind = leaf_type(section, field)
-    refused = Refused(_seen(text), _expected(name, kind))
+    refused = RefusedValue(_seen(text), _expected(name, kind))
     if kind is bool:
         result = convert.boolean(text)
         return result if isinstance(result, bool) else refused
@@ -217,7 +217,7 @@ def value_of_text(name: str, text: str) -> object:
     return _word(name, kind, text) or refused
 
 
-def _number(name: str, kind: object, value: object, refused: Refused) -> object:
+def _number(name: str, kind: object, value: object, refused: RefusedValue) -> object:
     """A number; `2e-5` and `7e9`, which YAML 1.1 takes for texts, are numbers here."""
     if isinstance(value, str) and "e" in value.lower():
         value = convert.parse_number(value)
@@ -264,12 +264,12 @@ def _seen(value: object) -> str:
     return f"the text {str(value)!r:.{_SHOWN}}"
 
 
-def _variables(block: object) -> Iterator[tuple[KeyPath, str | Refused]]:
+def _variables(block: object) -> Iterator[tuple[KeyPath, str | RefusedValue]]:
     """Return the variables of the job; numbers and switches are written as texts."""
     if block is None:
         return
     if not isinstance(block, dict):
-        yield (ENVIRONMENT,), Refused(_seen(block), "a mapping of names to values")
+        yield (ENVIRONMENT,), RefusedValue(_seen(block), "a mapping of names to values")
         return
     for name, value in block.items():
         path = (ENVIRONMENT, str(name))
@@ -277,7 +277,7 @@ def _variables(block: object) -> Iterator[tuple[KeyPath, str | Refused]]:
         if isinstance(text, str):
             yield path, text
         elif isinstance(value, dict | list):
-            yield path, Refused(_seen(value), "a text")
+            yield path, RefusedValue(_seen(value), "a text")
 
 
 @cache
@@ -301,7 +301,7 @@ def native_keys() -> FrameworkKeys:
     )
 
 
-def _keyed(document: Document, refused: Mapping[KeyPath, Refused]) -> KeyedFile:
+def _keyed(document: Document, refused: Mapping[KeyPath, RefusedValue]) -> KeyedFile:
     keyed = keyed_file(document, "native", native_keys())
     sheet = FactSheet.of(document)
     loaded_values: list[LoadedAs] = []

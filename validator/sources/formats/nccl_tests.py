@@ -7,12 +7,12 @@ from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture
 from speccheck.validator.sources.formats._nccl_tests import (
     TOOL,
-    Block,
     Columns,
     Factor,
     Log,
-    Row,
-    Table,
+    ResultBlock,
+    ResultRow,
+    ResultTable,
     alternatives,
     candidates,
     chosen,
@@ -25,8 +25,8 @@ from speccheck.validator.sources.formats._nccl_tests import (
 from speccheck.validator.sources.formats._printed import (
     LeafValue,
     Leaves,
-    Line,
-    Point,
+    PrintedLine,
+    PrintedPoint,
     absent,
     printed_reader,
     put_run,
@@ -64,13 +64,13 @@ def put(capture: Capture, text: str) -> None:
         put_run(capture, leaves, (), at)
 
 
-def _block_leaves(log: Log, block: Block) -> Leaves:
+def _block_leaves(log: Log, block: ResultBlock) -> Leaves:
     at = block.first.span if block.first else Span(1, 1, 1)
     shown = {"tool": LeafValue(TOOL, at), "backend": LeafValue(log.backend, at)}
     return {**shown, **block.leaves}
 
 
-def _not_complete(log: Log, end: tuple[str, Line] | None) -> Leaves:
+def _not_complete(log: Log, end: tuple[str, PrintedLine] | None) -> Leaves:
     word, line = end or (_LOG_STOPS, log.last)
     at = line.span if line is not None else Span(1, 1, 1)
     return {
@@ -79,7 +79,7 @@ def _not_complete(log: Log, end: tuple[str, Line] | None) -> Leaves:
     }
 
 
-def _put_table(capture: Capture, log: Log, table: Table) -> None:
+def _put_table(capture: Capture, log: Log, table: ResultTable) -> None:
     shared = _block_leaves(log, table.block)
     if table.is_complete:
         shared["is_complete"] = LeafValue(found=True, at=table.averages[-1].span)
@@ -92,7 +92,7 @@ def _put_table(capture: Capture, log: Log, table: Table) -> None:
         _put_sweep(capture, table, shared, rows)
 
 
-def _sweeps(table: Table) -> Iterator[list[Row]]:
+def _sweeps(table: ResultTable) -> Iterator[list[ResultRow]]:
     """The rows of each passage over the sizes; one without rows for an empty table."""
     columns, rows = table.columns, table.rows
     if not rows:
@@ -108,7 +108,7 @@ def _sweeps(table: Table) -> Iterator[list[Row]]:
 
 
 def _put_sweep(
-    capture: Capture, table: Table, shared: Leaves, rows: Sequence[Row]
+    capture: Capture, table: ResultTable, shared: Leaves, rows: Sequence[ResultRow]
 ) -> None:
     columns, at = table.columns, table.head.span
     points = [points_of(columns, row) for row in rows]
@@ -135,7 +135,7 @@ def _put_sweep(
         put_run(capture, of_half, known, first)
 
 
-def _is_compared(columns: Columns, rows: Sequence[Row], half: int) -> bool | None:
+def _is_compared(columns: Columns, rows: Sequence[ResultRow], half: int) -> bool | None:
     """Tell whether the results of all messages that are not empty were compared."""
     names = columns.halves[half]
     name = next((name for name in _TRUTHS if name in names), None)
@@ -152,8 +152,8 @@ def _is_compared(columns: Columns, rows: Sequence[Row], half: int) -> bool | Non
 
 
 def _judged_by_errors(
-    points: Sequence[Point], leaves: Mapping[str, LeafValue]
-) -> list[Point]:
+    points: Sequence[PrintedPoint], leaves: Mapping[str, LeafValue]
+) -> list[PrintedPoint]:
     """Until 2.11 rows tell of the largest error, and the last lines of wrong results.
 
     Where these say that no size is out of bounds, none has a wrong value.
@@ -166,8 +166,8 @@ def _judged_by_errors(
 
 def _collective(
     capture: Capture,
-    table: Table,
-    rows: Sequence[Row],
+    table: ResultTable,
+    rows: Sequence[ResultRow],
     factor: Factor | None,
     told_ranks: LeafValue,
 ) -> LeafValue:

@@ -7,13 +7,17 @@ of `env` is read, and of the arguments the name of the program alone.
 from collections.abc import Mapping, Sequence
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.capture import Capture, Found, measurement_reading
+from speccheck.validator.sources.capture import (
+    Capture,
+    CapturedValue,
+    measurement_reading,
+)
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._nccl_tests import (
     IN,
     OUT,
     TOOL,
-    Rank,
+    ResultRank,
     alternatives,
     candidates,
     chosen,
@@ -27,7 +31,7 @@ from speccheck.validator.sources.formats._printed import (
     GIGA,
     LeafValue,
     Leaves,
-    Point,
+    PrintedPoint,
     absent,
     measured_point,
     number_of,
@@ -112,7 +116,7 @@ def _put_sweep(
         put_run(capture, of_one, known, at)
 
 
-def _point(row: Json, placement: str) -> Point:
+def _point(row: Json, placement: str) -> PrintedPoint:
     shown = _object(row, placement)
     each = _object(row, f"{placement}_per_iter")
     return measured_point(
@@ -150,7 +154,7 @@ def _shared(document: Document, data: Json) -> Leaves:
     config = _object(data, "config")
     leaves: Leaves = {}
 
-    def tell(leaf: str, result: Found, *path: str | int) -> None:
+    def tell(leaf: str, result: CapturedValue, *path: str | int) -> None:
         leaves[leaf] = LeafValue(result, document.place(path))
 
     tell("tool", TOOL, "version")
@@ -176,7 +180,7 @@ def _shared(document: Document, data: Json) -> Leaves:
     return leaves
 
 
-def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[Rank]]:
+def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[ResultRank]]:
     """Return the ranks; the file names only the first of each process."""
     config = _object(data, "config")
     path: KeyPath = ("config", "devices") if "devices" in config else ("devices",)
@@ -193,7 +197,7 @@ def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[Rank]]:
     is_first_only = firsts == [number * each for number in range(len(firsts))]
     count = each if is_first_only and each * len(named) <= _MOST_RANKS else 1
     return path, [
-        Rank(
+        ResultRank(
             _size(item, "rank") + more,
             _size(item, "group"),
             _text(item.get("hostname")),
@@ -211,7 +215,7 @@ def _collective(
     data: Json,
     rows: Sequence[tuple[int, Json]],
     shared: Leaves,
-    points: Sequence[Point] = (),
+    points: Sequence[PrintedPoint] = (),
 ) -> LeafValue:
     arguments = data.get("args")
     first = arguments[0] if isinstance(arguments, list) and arguments else None

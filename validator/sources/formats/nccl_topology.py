@@ -9,7 +9,7 @@ taken over.
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.capture import Capture, pci_address, told, whole
+from speccheck.validator.sources.capture import Capture, converted, pci_address, whole
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
 from speccheck.validator.sources.formats.snapshot import node_reading
@@ -67,7 +67,7 @@ def _device(capture: Capture, element: Element, above: _Above) -> None:
         if "class" in given:
             capture.put_at(part, "pci_class", given["class"], element.span, "class")
         if above.numa_node:
-            numa_node = told(above.numa_node, whole)
+            numa_node = converted(above.numa_node, whole)
             capture.put_at(part, "numa_node", numa_node, element.span, "numaid")
         ancestors = [*above.ancestors]
         capture.put_at(part, "ancestors", [*ancestors], element.span, "pci")

@@ -14,7 +14,7 @@ from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import (
     Capture,
-    Found,
+    CapturedValue,
     Scalar,
     Where,
     measurement_reading,
@@ -22,7 +22,7 @@ from speccheck.validator.sources.capture import (
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._printed import (
     GIGA,
-    Line,
+    PrintedLine,
     absent,
     finite,
     lines_of,
@@ -56,15 +56,15 @@ class _Output:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
-        self.shared: dict[str, Found] = {}
+        self.shared: dict[str, CapturedValue] = {}
         self.gpus: list[str] = []
-        self.running: tuple[str, Line] | None = None
+        self.running: tuple[str, PrintedLine] | None = None
         self.name = ""
-        self.copying: tuple[Copying, Line] | None = None
+        self.copying: tuple[Copying, PrintedLine] | None = None
         self.columns: list[int] = []
         self.cells: list[Cell] = []
 
-    def read(self, line: Line) -> None:
+    def read(self, line: PrintedLine) -> None:
         """Read a line."""
         text = line.text.strip()
         if match := _VERSION.match(text):
@@ -86,7 +86,7 @@ class _Output:
         elif self.copying is not None:
             self.read_row(line, text)
 
-    def read_row(self, line: Line, text: str) -> None:
+    def read_row(self, line: PrintedLine, text: str) -> None:
         """Read a line within a matrix: its columns first, then each row."""
         words = text.split()
         if line.is_cut:
@@ -151,7 +151,7 @@ def _output_of(document: Document) -> Mapping[str, object]:
 def _read_json(document: Document) -> Reading:
     capture = Capture(document.name, f"{_TOOL} -j")
     stated = _output_of(document)
-    shared: dict[str, Found] = {}
+    shared: dict[str, CapturedValue] = {}
     version = stated.get("version")
     if isinstance(version, str):
         shared["tool_version"] = version
@@ -170,7 +170,7 @@ def _read_json(document: Document) -> Reading:
 def _put_case(
     capture: Capture,
     document: Document,
-    shared: dict[str, Found],
+    shared: dict[str, CapturedValue],
     test: Mapping[str, object],
     number: int,
 ) -> None:
@@ -241,7 +241,7 @@ def _copying_of(name: str, text: str) -> Copying | None:
     return Copying({**leaves, "direction": direction}, not is_to_host, has_host=True)
 
 
-def _gpu_name(texts: Iterable[str]) -> Found:
+def _gpu_name(texts: Iterable[str]) -> CapturedValue:
     """Return the name of all GPUs, without their addresses."""
     names = sorted({text.partition(" (")[0].strip() for text in texts} - {""})
     if len(names) == 1:
@@ -253,7 +253,7 @@ def _gpu_name(texts: Iterable[str]) -> Found:
 def _put_test(
     capture: Capture,
     copying: Copying,
-    shared: dict[str, Found],
+    shared: dict[str, CapturedValue],
     cells: Sequence[Cell],
     at: Where,
 ) -> None:
@@ -280,7 +280,11 @@ def _put_test(
 
 
 def _put_failed(
-    capture: Capture, name: str, shared: dict[str, Found], reason: str, at: Where
+    capture: Capture,
+    name: str,
+    shared: dict[str, CapturedValue],
+    reason: str,
+    at: Where,
 ) -> None:
     """A test that was begun and gave no result."""
     part = _KIND, capture.add(_KIND, at)

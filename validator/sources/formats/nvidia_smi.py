@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
+    CapturedValue,
     Convert,
-    Found,
     absence_of,
+    converted,
     mebibytes,
     number,
     pci_address,
-    told,
     whole,
     word,
 )
@@ -112,7 +112,7 @@ def _read(source: Source) -> Reading:
     capture.listed("gpus", root.span if attached is None else attached.span)
     for gpu in gpus:
         _gpu(capture, gpu)
-    count = None if attached is None else told(attached.text, whole)
+    count = None if attached is None else converted(attached.text, whole)
     if count != len(gpus):
         listed = "an unknown number" if not isinstance(count, int) else f"{count}"
         capture.partial("gpus", f"shows {len(gpus)} of {listed} GPUs")
@@ -125,13 +125,13 @@ def _driver(capture: Capture, root: Element) -> None:
     for leaf, tag in (("version", "driver_version"), ("cuda_version", "cuda_version")):
         element = root.find(tag)
         if element is not None:
-            capture.put("driver", leaf, told(element.text, str), element.span, tag)
+            capture.put("driver", leaf, converted(element.text, str), element.span, tag)
 
 
 def _gpu(capture: Capture, gpu: Element) -> None:
     part = "gpus", capture.add("gpus", gpu.span)
 
-    def put(leaf: str, entry: Found, at: Element, source: str) -> None:
+    def put(leaf: str, entry: CapturedValue, at: Element, source: str) -> None:
         capture.put_at(part, leaf, entry, at.span, source)
 
     for leaf, paths, convert in _SIMPLE:
@@ -141,7 +141,7 @@ def _gpu(capture: Capture, gpu: Element) -> None:
         if shown:
             valued = [row for row in shown if absence_of(row[1].text) is None]
             path, element = (valued or shown)[0]
-            put(leaf, told(element.text, convert), element, path)
+            put(leaf, converted(element.text, convert), element, path)
     for leaf, sets in _SUMS.items():
         _put_sum(capture, part, gpu, leaf, sets)
     _put_clock_reasons(capture, part, gpu)
@@ -173,7 +173,7 @@ def _put_sum(
         ]
         if len(elements) < len(paths):
             continue
-        values = [told(item.text, whole) for item in elements]
+        values = [converted(item.text, whole) for item in elements]
         unknown = [value for value in values if not isinstance(value, int)]
         total = sum(value for value in values if isinstance(value, int))
         # A line with a count tells more than one with a zero.
@@ -190,7 +190,7 @@ def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) ->
         if section is None:
             continue
         bits, at = 0, section
-        result: Found | None = None
+        result: CapturedValue | None = None
         for name, bit in _REASONS.items():
             element = section.find(f"{prefix}{name}")
             if element is None:
@@ -221,8 +221,8 @@ def _put_banks(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
         )
     ]
     absence = absence_of(texts[0])
-    banks = [told(text, whole) for text in texts]
-    result: Found = [bank if isinstance(bank, int) else None for bank in banks]
+    banks = [converted(text, whole) for text in texts]
+    result: CapturedValue = [bank if isinstance(bank, int) else None for bank in banks]
     capture.put_at(part, "remap_banks", absence or result, section.span, path)
 
 
@@ -264,26 +264,26 @@ def _all(element: Element) -> Iterator[Element]:
         yield from _all(child)
 
 
-def _device_id(text: str) -> Found:
+def _device_id(text: str) -> CapturedValue:
     return f"0x{int(text.removeprefix('0x'), 16):08x}"
 
 
-def _atomics(text: str) -> Found:
+def _atomics(text: str) -> CapturedValue:
     names = set(text.split())
     if not names <= _ATOMICS.keys():
         raise ValueError(text)
     return sum(_ATOMICS[name] for name in names)
 
 
-def _lanes(text: str) -> Found:
+def _lanes(text: str) -> CapturedValue:
     return int(text.removesuffix("x"))
 
 
-def _state(text: str) -> Found:
+def _state(text: str) -> CapturedValue:
     return int(text.removeprefix("P"))
 
 
-def _cluster(text: str) -> Found:
+def _cluster(text: str) -> CapturedValue:
     digits = text.replace("-", "").lower()
     int(digits, 16)
     return digits
@@ -448,7 +448,7 @@ def _sums(since: str) -> dict[str, tuple[tuple[str, ...], ...]]:
 _SUMS = {**_sums("volatile"), **_sums("aggregate")}
 
 
-def _health_mask(health: Element) -> Found:
+def _health_mask(health: Element) -> CapturedValue:
     """Return the words of the fabric's health as the mask of NVML.
 
     A fault that has no word here makes the mask unknown, not healthy.
@@ -462,7 +462,7 @@ def _health_mask(health: Element) -> Found:
         if absent is not None:
             absence = absence or absent
             continue
-        value = told(child.text, word(_HEALTH_WORDS))
+        value = converted(child.text, word(_HEALTH_WORDS))
         if child.tag not in _HEALTH_BITS or not isinstance(value, int):
             message = f"printed {child.tag} {child.text[:40]!r}"
             return {"status": "failed", "message": message}

@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture, Found, Scalar, line_span
+from speccheck.validator.sources.capture import (
+    Capture,
+    CapturedValue,
+    Scalar,
+    line_span,
+)
 from speccheck.validator.sources.formats.snapshot import node_reading
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
@@ -43,9 +48,9 @@ def _read(source: Source) -> Reading:
             part = "gpus", capture.add("gpus", span)
             rows += 1
             cells = words[1 : len(columns) + 1]
-            levels: Found = [_LEVELS.get(cell) for cell in cells]
+            levels: CapturedValue = [_LEVELS.get(cell) for cell in cells]
             capture.put_at(part, "common_ancestors", levels, span)
-            links: Found = [_by_nvlink(cell) for cell in cells]
+            links: CapturedValue = [_by_nvlink(cell) for cell in cells]
             capture.put_at(part, "peer_nvlink_status", links, span)
             cpus = _affinity(words[len(columns) + 1 :])
             if cpus:

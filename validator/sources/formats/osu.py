@@ -9,12 +9,12 @@ c/util/osu_util_mpi.c and c/mpi/pt2pt/standard/osu_bw.c.
 import re
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture, Found
+from speccheck.validator.sources.capture import Capture, CapturedValue
 from speccheck.validator.sources.formats._printed import (
     LeafValue,
     Leaves,
-    Line,
-    Point,
+    PrintedLine,
+    PrintedPoint,
     absent,
     finite,
     lines_of,
@@ -55,15 +55,15 @@ def _detect(text: str) -> float:
 class _Test:
     """One test of one process."""
 
-    def __init__(self, line: Line, leaves: Leaves, collective: str) -> None:
+    def __init__(self, line: PrintedLine, leaves: Leaves, collective: str) -> None:
         self.at = line.span
         self.leaves = leaves
         self.collective = collective
         self.columns: list[str] = []
-        self.points: list[Point] = []
+        self.points: list[PrintedPoint] = []
         self.failed = 0
 
-    def read(self, line: Line, text: str) -> None:
+    def read(self, line: PrintedLine, text: str) -> None:
         """Read a line below its title."""
         if text.startswith("# Size"):
             self.columns = re.split(r"\s{2,}", text[2:])
@@ -121,7 +121,7 @@ def put(capture: Capture, text: str) -> None:
 
 
 def _started(
-    line: Line, library: str, name: str | None, kind: str, version: str | None
+    line: PrintedLine, library: str, name: str | None, kind: str, version: str | None
 ) -> _Test:
     """Return a test by its title: `# OSU MPI-CUDA Allreduce Latency Test v7.0`."""
     name = (name or kind).lower().removeprefix("non-blocking ")
@@ -129,7 +129,7 @@ def _started(
     if not collective:
         is_bidirectional = "bi-directional" in name
         collective = "" if is_bidirectional or kind == "Latency" else _BETWEEN_TWO
-    shown: dict[str, Found] = {
+    shown: dict[str, CapturedValue] = {
         "tool": TOOL,
         "backend": library.lower().partition("-")[0],
         "ranks": absent("the tool does not print how many", TOOL),

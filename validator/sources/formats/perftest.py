@@ -13,9 +13,9 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.capture import Capture, Found, Scalar
+from speccheck.validator.sources.capture import Capture, CapturedValue, Scalar
 from speccheck.validator.sources.formats._printed import (
-    Line,
+    PrintedLine,
     absent,
     finite,
     lines_of,
@@ -69,7 +69,7 @@ class _Row(Record):
 class _Group:
     """The output of one test, of one process or of two that mix."""
 
-    def __init__(self, line: Line, before: "_Group | None") -> None:
+    def __init__(self, line: PrintedLine, before: "_Group | None") -> None:
         """Start one; `before` is that of the other process, whose title it shares."""
         self.at = line.span
         self.title: tuple[str, str, bool] | None = before.title if before else None
@@ -81,7 +81,7 @@ class _Group:
         self.is_whole_head: bool = before is not None and before.is_whole_head
         self.is_complete = False
 
-    def read(self, line: Line, text: str) -> None:
+    def read(self, line: PrintedLine, text: str) -> None:
         """Read a line within it."""
         if text.startswith(_LINE):
             self.is_complete = bool(self.rows)
@@ -94,7 +94,7 @@ class _Group:
             for match in _SETTING.finditer(text):
                 self.settings[match[1]] = match[2]
 
-    def _read_row(self, line: Line, text: str) -> None:
+    def _read_row(self, line: PrintedLine, text: str) -> None:
         words = text.split()
         if line.is_cut:
             words = words[:-1]  # its last value may have lost digits
@@ -167,8 +167,8 @@ def _put_group(capture: Capture, group: _Group | None) -> None:
             capture.put_at(part, leaf, item, at if leaf in _POINTS else group.at)
 
 
-def _leaves(group: _Group) -> Mapping[str, Found]:
-    leaves: dict[str, Found] = {"tool": TOOL, "is_complete": group.is_complete}
+def _leaves(group: _Group) -> Mapping[str, CapturedValue]:
+    leaves: dict[str, CapturedValue] = {"tool": TOOL, "is_complete": group.is_complete}
     if group.title is not None:
         operation, kind, is_bidirectional = group.title
         suffix = "bw" if kind == "BW" else "lat"
@@ -196,7 +196,7 @@ def _leaves(group: _Group) -> Mapping[str, Found]:
     return leaves
 
 
-def _memory(group: _Group) -> Found:
+def _memory(group: _Group) -> CapturedValue:
     """Return where the buffers lie: a test on a GPU says so before its title."""
     named = (group.settings.get(f"Use {text} memory") for text in ("CUDA", "ROCm"))
     if group.is_on_gpu or "ON" in named:
@@ -216,11 +216,11 @@ _POINTS = (
 )
 
 
-def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
+def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, CapturedValue]:
     """Return the points; rates and times that are not positive are none."""
     if not rows:
         return {"size_bytes": absent("no row was measured", TOOL)}
-    leaves: dict[str, Found] = {}
+    leaves: dict[str, CapturedValue] = {}
     for number, name in enumerate(group.columns):
         values = [row.values[number] for row in rows]
         known = [value if value is not None and value > 0 else None for value in values]

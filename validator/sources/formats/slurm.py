@@ -32,7 +32,7 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import Command, Word, options
+from speccheck.validator.sources.shell.script import ShellCommand, ShellWord, options
 
 _SHORT = {
     "-C": "--constraint",
@@ -123,7 +123,7 @@ class Requested(Record):
     place: Place
 
 
-class Request(Record):
+class SlurmRequest(Record):
     """The options of the job by long name, and those of its training step.
 
     Of equal options sbatch takes the last. `has_components`: a heterogeneous job, whose
@@ -139,7 +139,7 @@ class Request(Record):
         return self.step.get(name) or self.job.get(name)
 
 
-def _asks_for_gpus(request: Request) -> bool:
+def _asks_for_gpus(request: SlurmRequest) -> bool:
     if any(name in request.job or name in request.step for name in _GPU_OPTIONS):
         return True
     names = ("--gres", "--constraint", "--partition", "--tres-per-task")
@@ -178,7 +178,7 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
 
 
-def _state_nodes(sheet: FactSheet, request: Request) -> None:
+def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
     """`4`; of `2-4` the scheduler grants what is free."""
     requested = request.find("--nodes")
     if requested is not None:
@@ -203,7 +203,7 @@ def _state_nodes(sheet: FactSheet, request: Request) -> None:
             sheet.derive(_NODES, total // local, note, tasks.place, share.place)
 
 
-def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
+def _state_gpus(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
     """GPUs of a node as asked for by node, by task, or of the whole job."""
     known = False
     for name in ("--gpus-per-node", "--gres"):
@@ -227,7 +227,7 @@ def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
 
 
 def _state_share(
-    sheet: FactSheet, source: Source, request: Request, requested: Requested
+    sheet: FactSheet, source: Source, request: SlurmRequest, requested: Requested
 ) -> None:
     """GPUs of a node, or of the job, where each task gets its own."""
     counts = gpu_counts(requested.text)
@@ -303,7 +303,7 @@ def _state_type(sheet: FactSheet, counts: Counts, place: Place) -> None:
         gpu_facts(sheet, types.pop(), place)
 
 
-def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
+def _state_tasks(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
     """Tasks on each node: how often the program that srun starts runs there."""
     result = launches(source)
     if result and not any(launch.every_task for launch in result):
@@ -327,7 +327,7 @@ def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
         sheet.default(_TASKS, tasks, note)
 
 
-def _state_processors(sheet: FactSheet, source: Source, request: Request) -> None:
+def _state_processors(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
     """CPUs of the job on a node; a job that has nodes to itself may use all of them."""
     leaf = "cluster.job_cpus_per_node"
     share, tasks = request.find("--cpus-per-task"), tasks_per_node(source)
@@ -339,7 +339,7 @@ def _state_processors(sheet: FactSheet, source: Source, request: Request) -> Non
         sheet.derive(leaf, tasks * each, note, share.place)
 
 
-def _state_placement(sheet: FactSheet, request: Request) -> None:
+def _state_placement(sheet: FactSheet, request: SlurmRequest) -> None:
     """Whether the job is kept within few switches, as far as its own options tell."""
     leaf = "cluster.placement_requested"
     if (requested := request.job.get("--switches")) is not None:
@@ -348,13 +348,13 @@ def _state_placement(sheet: FactSheet, request: Request) -> None:
         sheet.default(leaf, value=False, note="--switches is not asked for")
 
 
-def _tells_tasks(command: Command) -> bool:
+def _tells_tasks(command: ShellCommand) -> bool:
     """Tell whether MPI starts the tasks of a command, by its own number."""
     mpi_run = mpi_run_of(command)
     return mpi_run is not None and mpi_run.tells_count
 
 
-def _state_time(sheet: FactSheet, request: Request) -> None:
+def _state_time(sheet: FactSheet, request: SlurmRequest) -> None:
     """Wall time, the signal before its end, and whether the job is put back."""
     if (requested := request.find("--time")) is not None:
         seconds = wall_time_seconds(requested.text)
@@ -392,7 +392,7 @@ def wall_time_seconds(text: str) -> float | None:
     return float(total) or None
 
 
-def _request_of(source: Source) -> Request:
+def _request_of(source: Source) -> SlurmRequest:
     """What a script asks of Slurm: with `#SBATCH` lines, else with its commands."""
     job: dict[str, Requested] = {}
     if not source.script.directives:
@@ -405,7 +405,7 @@ def _request_of(source: Source) -> Request:
     has_components = _COMPONENT.search(source.text) is not None
     # Without an allocation srun makes one of its own, by the options of a job.
     allowed = _OF_STEPS if job else _OF_STEPS | _OF_ALLOCATIONS
-    return Request(job, _training_step(source, allowed), has_components)
+    return SlurmRequest(job, _training_step(source, allowed), has_components)
 
 
 def _allocation(source: Source) -> dict[str, Requested]:
@@ -422,7 +422,7 @@ def _allocation(source: Source) -> dict[str, Requested]:
     return _shared(result)
 
 
-def _is_started(command: Command, name: str) -> bool:
+def _is_started(command: ShellCommand, name: str) -> bool:
     """Tell whether a command is this program: its first word, or behind a wrapper."""
     return not mentions_only(command) and any(
         base_name(word) == name for word in command.words[:_WRAPPERS]
@@ -455,7 +455,7 @@ def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Request
 
 def _steps(
     source: Source, allowed: frozenset[str]
-) -> Iterator[tuple[dict[str, Requested], Command]]:
+) -> Iterator[tuple[dict[str, Requested], ShellCommand]]:
     for command in source.script.commands:
         step = _srun_of(command)
         if step is not None and not mentions_only(command):
@@ -463,7 +463,7 @@ def _steps(
 
 
 def _requested(
-    source: Source, words: Sequence[Word], allowed: frozenset[str]
+    source: Source, words: Sequence[ShellWord], allowed: frozenset[str]
 ) -> dict[str, Requested]:
     """Return the options among words, by long name, with the value that is known."""
     result: dict[str, Requested] = {}
@@ -479,9 +479,9 @@ def _requested(
     return result
 
 
-def _srun_of(command: Command) -> Command | None:
+def _srun_of(command: ShellCommand) -> ShellCommand | None:
     """Return the command whose srun starts it: itself, or one that holds it."""
-    result: Command | None = command
+    result: ShellCommand | None = command
     while result is not None:
         if any(base_name(word) == "srun" for word in result.words):
             return result
@@ -489,7 +489,7 @@ def _srun_of(command: Command) -> Command | None:
     return None
 
 
-def _own_words(command: Command, starter: str) -> tuple[Word, ...]:
+def _own_words(command: ShellCommand, starter: str) -> tuple[ShellWord, ...]:
     """Return the words of srun, salloc or sbatch, up to the program that it starts."""
     names = [base_name(word) for word in command.words]
     start = names.index(starter) + 1
@@ -513,7 +513,7 @@ _PROGRAMS = (
 )
 
 
-def _is_training(command: Command) -> bool:
+def _is_training(command: ShellCommand) -> bool:
     return launch_of(command) is not None or python_program(command) is not None
 
 

@@ -21,7 +21,7 @@ from speccheck.validator.evidence.measurement.device import (
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
-    Found,
+    CapturedValue,
     Scalar,
     Where,
     measurement_reading,
@@ -159,7 +159,7 @@ def _put_collectives(
     for run, sizes in runs.items():
         benchmark, operation, _, _ = run
         reason = absent("the summary does not tell it", TOOL)
-        values: dict[str, Found] = {
+        values: dict[str, CapturedValue] = {
             "tool": TOOL,
             "backend": benchmark[:4],
             "collective": _COLLECTIVES.get(operation, operation),
@@ -208,7 +208,7 @@ def _put_transfers(
         operation, _ = run
         points = sorted(sizes.items())
         rates: list[Scalar | None] = [rate if rate > 0 else None for _, rate in points]
-        values: dict[str, Found] = {
+        values: dict[str, CapturedValue] = {
             "tool": TOOL,
             "name": f"ib_{operation}_bw",
             "operation": operation,
@@ -242,7 +242,7 @@ def _put_copies(
         gpus: list[Scalar | None] = [*sorted(rates)]
         hosts: list[Scalar | None] = [None] * len(gpus)
         is_to_gpu = direction == "host_to_device"
-        values: dict[str, Found] = {
+        values: dict[str, CapturedValue] = {
             "tool": TOOL,
             "name": "mem-bw",
             "direction": direction,
@@ -266,7 +266,7 @@ def _put_products(
         match = _PRODUCT.fullmatch(key)
         if match is None or value <= 0:
             continue
-        values: dict[str, Found] = {
+        values: dict[str, CapturedValue] = {
             "tool": TOOL,
             "data_type": _TYPES[match[1].lower()],
             "gpu_index": int(match[2] or 0),
@@ -276,7 +276,7 @@ def _put_products(
 
 
 def _put_part(
-    capture: Capture, kind: str, values: Mapping[str, Found], at: Where
+    capture: Capture, kind: str, values: Mapping[str, CapturedValue], at: Where
 ) -> None:
     part = kind, capture.add(kind, at)
     for leaf, value in values.items():

@@ -13,7 +13,7 @@ from speccheck.validator.sources.launching import (
     DEEPSPEED,
     FT_LAUNCHER,
     TORCHRUN,
-    Launch,
+    LaunchCommand,
     Leaf,
     last_options,
     launches,
@@ -151,7 +151,7 @@ def read(source: Source) -> Reading:
     return Reading(sheet, references=named)
 
 
-def _replacing(named: Reference, launch: Launch, facts: list[Fact]) -> Reference:
+def _replacing(named: Reference, launch: LaunchCommand, facts: list[Fact]) -> Reference:
     """Options of accelerate launch win over the file that --config_file names."""
     given = last_options(options(launch.options))
     if launch.launcher != ACCELERATE or "--config_file" not in given:
@@ -165,7 +165,7 @@ def _replacing(named: Reference, launch: Launch, facts: list[Fact]) -> Reference
     return named._replace(replaces=tuple(sorted(stated)))
 
 
-def _facts(file: str, launch: Launch) -> list[Fact]:
+def _facts(file: str, launch: LaunchCommand) -> list[Fact]:
     sheet = FactSheet(file)
     place = word_place(file, launch.launcher, launch.word)
     sheet.state("recovery.launcher", launch.launcher, place)
@@ -185,7 +185,7 @@ def _spelling(flag: str, launcher: str) -> str:
     return flag.replace("_", "-") if launcher in {TORCHRUN, FT_LAUNCHER} else flag
 
 
-def _default(sheet: FactSheet, launch: Launch) -> None:
+def _default(sheet: FactSheet, launch: LaunchCommand) -> None:
     """State the launcher's defaults, as far as no option may be out of sight."""
     mentioned = {fact.name for fact in sheet.facts}
     if launch.hidden and launch.launcher == ACCELERATE:
@@ -293,7 +293,7 @@ _STATE: Mapping[str, Callable[[FactSheet, Mapping[str, Option]], None]] = {
 }
 
 
-def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
+def _state_gpus(sheet: FactSheet, source: Source, launch: LaunchCommand) -> None:
     """A launcher that is alone on its node starts one process for each GPU there."""
     shares_node = launch.every_task and _tasks_on_node(source, launch) != 1
     picks_devices = any(
@@ -310,7 +310,7 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
             sheet.derive(_GPUS, fact.value, note, *fact.places)
 
 
-def _tasks_on_node(source: Source, launch: Launch) -> int | None:
+def _tasks_on_node(source: Source, launch: LaunchCommand) -> int | None:
     """Return how often MPI or Slurm starts the launcher on a node."""
     mpi_run = mpi_run_of(launch.command)
     if mpi_run is not None and mpi_run.ranks_per_node is not None:

@@ -39,7 +39,7 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import Command, Word
+from speccheck.validator.sources.shell.script import ShellCommand, ShellWord
 
 _FORMAT = "torchtitan-arguments"
 _CONFIG: KeyPath = ("job", "config_file")
@@ -48,10 +48,10 @@ _PIPELINE = "parallelism.pipeline_parallel_size"
 _MICRO_BATCH = "batch.micro_batch_size"
 
 
-class Training(Record):
+class TorchtitanCommand(Record):
     """A command that trains by a TOML file, with the settings that lie over it."""
 
-    program: Word
+    program: ShellWord
     flags: Flags
     config: Override
 
@@ -63,14 +63,14 @@ def detect(source: Source) -> float:
     return 0.9 if next(_trainings(source), None) is not None else 0.0
 
 
-def _trainings(source: Source) -> Iterator[Training]:
+def _trainings(source: Source) -> Iterator[TorchtitanCommand]:
     for command in source.script.commands:
         training = None if mentions_only(command) else _training(source, command)
         if training is not None:
             yield training
 
 
-def _training(source: Source, command: Command) -> Training | None:
+def _training(source: Source, command: ShellCommand) -> TorchtitanCommand | None:
     start = program_and_arguments(command)
     if start is None:
         return None
@@ -78,7 +78,7 @@ def _training(source: Source, command: Command) -> Training | None:
     flags = read_flags(source.name, arguments, load_framework("torchtitan"), _path)
     for setting in flags.settings:
         if setting.path == _CONFIG:
-            return Training(program, flags, setting)
+            return TorchtitanCommand(program, flags, setting)
     return None
 
 
@@ -102,7 +102,7 @@ def read(source: Source) -> Reading:
     return Reading(sheet, joined_keys([reading.keyed for reading in readings]))
 
 
-def _read(source: Source, training: Training) -> Reading:
+def _read(source: Source, training: TorchtitanCommand) -> Reading:
     """Return the flags over the file; alone they do not say what follows from both."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)

@@ -29,7 +29,7 @@ _POSITIONAL = lazy_pattern(r"\$\{[0-9]+\}")
 _OPTION = lazy_pattern(r"(?:^|[ \t\n])-")
 
 
-class Variable(Record):
+class ShellVariable(Record):
     """A variable.
 
     spans: the elements of an array, or what a plain value consists of; None when the
@@ -74,10 +74,10 @@ class Scope:
     ) -> None:
         self.parent = parent
         self.exported_only = exported_only
-        self.changes: dict[str, Variable] = {}
+        self.changes: dict[str, ShellVariable] = {}
         self.stopped = ""
 
-    def get(self, name: str) -> Variable | None:
+    def get(self, name: str) -> ShellVariable | None:
         """Return a variable, or None when the script says nothing of it."""
         scope: Scope | None = self
         exported_only = False
@@ -117,11 +117,13 @@ def join_branches(
             for alternative in alternatives
             if alternative is not None
         )
-        joined = _join(alternatives) if spend(work // 4) else Variable(None, start=0)
+        joined = (
+            _join(alternatives) if spend(work // 4) else ShellVariable(None, start=0)
+        )
         scope.changes[name] = joined
 
 
-def _join(alternatives: Sequence[Variable | None]) -> Variable:
+def _join(alternatives: Sequence[ShellVariable | None]) -> ShellVariable:
     """Return what a variable holds after one of several branches was taken.
 
     A value that only an argument of the script would give counts for nothing beside
@@ -147,7 +149,7 @@ def _join(alternatives: Sequence[Variable | None]) -> Variable:
     return shown._replace(spans=_union(stated))
 
 
-def _is_argument(variable: Variable) -> bool:
+def _is_argument(variable: ShellVariable) -> bool:
     spans = variable.spans
     return (
         spans is not None
@@ -156,13 +158,13 @@ def _is_argument(variable: Variable) -> bool:
     )
 
 
-def _key(variable: Variable) -> tuple[object, ...] | None:
+def _key(variable: ShellVariable) -> tuple[object, ...] | None:
     if variable.spans is None:
         return None
     return (variable.array, *[(span.text, span.resolved) for span in variable.spans])
 
 
-def _union(variables: Sequence[Variable]) -> tuple[TextSpan, ...] | None:
+def _union(variables: Sequence[ShellVariable]) -> tuple[TextSpan, ...] | None:
     """The words that all alternatives share, and between them all others, unsure.
 
     Only lists of options may be united so: the others are told apart by their flags.
@@ -214,7 +216,7 @@ _CHARACTERS_PER_UNIT = 64
 
 _RUNS = lazy_pattern(r"[ \t\n]+|[^ \t\n]+")
 _BRACES = lazy_pattern(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_UNSET = Variable(())
+_UNSET = ShellVariable(())
 
 
 class Field(Record):
@@ -354,30 +356,32 @@ class Expander:
         variable = self.lookup(name)
         return variable.text() if variable is not None else None
 
-    def lookup(self, name: str) -> Variable | None:
+    def lookup(self, name: str) -> ShellVariable | None:
         """A variable or argument; None when the script does not say what it holds."""
         variable = self.scope.get(name)
         if variable is not None and (variable.is_set or not variable.exported):
             return variable
         if name in self.known:
-            return Variable(
+            return ShellVariable(
                 (TextSpan(self.known[name], -1, -1, resolved=True),), start=0
             )
         if self.positional is None or not (name.isdecimal() or name in "@*#"):
             return None
         return self._argument(name, self.positional)
 
-    def _argument(self, name: str, arguments: tuple[TextSpan, ...]) -> Variable | None:
+    def _argument(
+        self, name: str, arguments: tuple[TextSpan, ...]
+    ) -> ShellVariable | None:
         if name in {"@", "*"}:
-            return Variable(arguments, array=True, start=0)
+            return ShellVariable(arguments, array=True, start=0)
         if name == "#":
             count = TextSpan(str(len(arguments)), -1, -1, resolved=True)
-            return Variable((count,), start=0)
+            return ShellVariable((count,), start=0)
         index = int(name) if len(name) < len("1000") else len(arguments) + 1
         if index == 0:
             return None
         text_spans = arguments[index - 1 : index]
-        return Variable(text_spans, start=0) if text_spans else _UNSET
+        return ShellVariable(text_spans, start=0) if text_spans else _UNSET
 
     def _parameter(self, part: Parameter, out: _Fields, *, resolved: bool) -> None:
         variable = self.lookup(part.name)
@@ -410,7 +414,7 @@ class Expander:
             self.assign(part.name, collected.current or [], part)
 
     def _spans(
-        self, part: Parameter, variable: Variable | None
+        self, part: Parameter, variable: ShellVariable | None
     ) -> tuple[TextSpan, ...] | None:
         """Return the spans that a reference stands for; None when they are unknown."""
         if variable is None or variable.spans is None:
@@ -473,7 +477,7 @@ def _braced(word: WordSyntax) -> bool:
     return "{" in word.text and _BRACES.search(word.text) is not None
 
 
-def _is_empty(variable: Variable | None, *, colon: bool) -> bool | None:
+def _is_empty(variable: ShellVariable | None, *, colon: bool) -> bool | None:
     """Return whether a default would take the place of a variable; None when unknown.
 
     A variable that the script says nothing of is taken to be unset.

@@ -18,19 +18,19 @@ from speccheck.validator.sources.shell.expansion import (
     Expander,
     Field,
     Scope,
-    Variable,
+    ShellVariable,
     join_branches,
 )
 from speccheck.validator.sources.shell.expressions import holds, matches
 from speccheck.validator.sources.shell.parser import Parser
 from speccheck.validator.sources.shell.script import (
-    Assignment,
-    Command,
     Directive,
     Lines,
-    Problem,
     Script,
-    Word,
+    ScriptProblem,
+    ShellAssignment,
+    ShellCommand,
+    ShellWord,
 )
 from speccheck.validator.sources.shell.syntax import (
     BLANK,
@@ -41,9 +41,9 @@ from speccheck.validator.sources.shell.syntax import (
     Block,
     Calculation,
     Case,
+    CommandGroup,
     For,
     Function,
-    Group,
     If,
     Origins,
     Parameter,
@@ -204,7 +204,7 @@ def reads_script(spans: Sequence[TextSpan]) -> bool:
     return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
 
 
-class Outcome(Enum):
+class CommandOutcome(Enum):
     """How a statement ends, as far as the text tells.
 
     LIKELY: a program that is expected to succeed. UNKNOWN: a question, such as
@@ -217,11 +217,11 @@ class Outcome(Enum):
     UNKNOWN = 4
 
 
-def outcome_of(value: bool | None) -> Outcome:  # noqa: FBT001 - a truth value
+def outcome_of(value: bool | None) -> CommandOutcome:  # noqa: FBT001 - a truth value
     """Return the outcome of a condition."""
     if value is None:
-        return Outcome.UNKNOWN
-    return Outcome.HOLDS if value else Outcome.FAILS
+        return CommandOutcome.UNKNOWN
+    return CommandOutcome.HOLDS if value else CommandOutcome.FAILS
 
 
 def _holds_argument(span: TextSpan) -> bool:
@@ -229,9 +229,9 @@ def _holds_argument(span: TextSpan) -> bool:
     return not span.resolved and _ARGUMENT.search(span.text) is not None
 
 
-def given(spans: tuple[TextSpan, ...], start: int, *value: int) -> Variable:
+def given(spans: tuple[TextSpan, ...], start: int, *value: int) -> ShellVariable:
     """Return a variable that a command gives to the program that it starts."""
-    variable = Variable(spans, exported=True, start=start)
+    variable = ShellVariable(spans, exported=True, start=start)
     return variable._replace(value_start=value[0], value_end=value[1])
 
 
@@ -253,18 +253,18 @@ class Flow:
         self.expander = Expander(len(text), known)
         self.expander.assign = self._assign_default
         self.directives: list[Directive] = []
-        self.commands: list[Command] = []
-        self.assignments: list[Assignment] = []
-        self.problems: dict[Problem, None] = {}
+        self.commands: list[ShellCommand] = []
+        self.assignments: list[ShellAssignment] = []
+        self.problems: dict[ScriptProblem, None] = {}
         self.functions: dict[str, Block] = {}
         self.called: set[str] = set()
-        self.inner_exports: dict[str, Variable] = {}
+        self.inner_exports: dict[str, ShellVariable] = {}
         self.conditional = 0
         self.repeats = 0
         self._exports_all = False
         self._local_names: set[str] | None = None
         self._active: list[str] = []  # functions that are being read
-        self._outer: Command | None = None
+        self._outer: ShellCommand | None = None
         self._depth = 0
 
     def script(self) -> Script:
@@ -308,9 +308,9 @@ class Flow:
             if name not in self.called:
                 self._branch([body])
 
-    def block(self, block: Block) -> Outcome:
+    def block(self, block: Block) -> CommandOutcome:
         """Read statements until one leaves the block; the outcome is the last one's."""
-        outcome = Outcome.HOLDS
+        outcome = CommandOutcome.HOLDS
         for statement in block:
             if self.expander.scope.stopped:
                 break
@@ -319,7 +319,7 @@ class Flow:
             outcome = self._statement(statement)
         return outcome
 
-    def _statement(self, statement: Statement) -> Outcome:
+    def _statement(self, statement: Statement) -> CommandOutcome:
         return self._READERS[type(statement)](self, statement)
 
     def _branch(self, blocks: Sequence[Block], *, conditional: bool = True) -> Scope:
@@ -337,81 +337,84 @@ class Flow:
         scope = self.expander.scope
         join_branches(scope, branches, self.expander.spend, may_skip=may_skip)
 
-    def _and_or(self, statement: AndOr) -> Outcome:
+    def _and_or(self, statement: AndOr) -> CommandOutcome:
         outcome = self._statement(statement.first)
         for operator, following in statement.rest:
             if self.expander.scope.stopped:
                 break
-            skipped = Outcome.FAILS if operator == "&&" else Outcome.HOLDS
+            skipped = CommandOutcome.FAILS if operator == "&&" else CommandOutcome.HOLDS
             if outcome is skipped:
                 continue
-            decided = outcome in {Outcome.HOLDS, Outcome.FAILS}
+            decided = outcome in {CommandOutcome.HOLDS, CommandOutcome.FAILS}
             # A program is expected to succeed: `cd folder && torchrun ...`.
-            if decided or (operator == "&&" and outcome is Outcome.LIKELY):
+            if decided or (operator == "&&" and outcome is CommandOutcome.LIKELY):
                 outcome = self._statement(following)
             else:
                 self._join([self._branch([(following,)])], may_skip=True)
         return outcome
 
-    def _pipeline(self, statement: Pipeline) -> Outcome:
-        outcome = Outcome.LIKELY
+    def _pipeline(self, statement: Pipeline) -> CommandOutcome:
+        outcome = CommandOutcome.LIKELY
         for part in statement.parts:
             outcome = self._statement(part)
         if not statement.negated:
             return outcome
-        opposite = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS}
-        return opposite.get(outcome, Outcome.UNKNOWN)
+        opposite = {
+            CommandOutcome.HOLDS: CommandOutcome.FAILS,
+            CommandOutcome.FAILS: CommandOutcome.HOLDS,
+        }
+        return opposite.get(outcome, CommandOutcome.UNKNOWN)
 
-    def _group(self, statement: Group) -> Outcome:
+    def _group(self, statement: CommandGroup) -> CommandOutcome:
         if not statement.subshell:
             return self.block(statement.body)
         self.keep_exports(self._branch([statement.body], conditional=False))
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _if(self, statement: If) -> Outcome:
+    def _if(self, statement: If) -> CommandOutcome:
         branches: list[Scope] = []
         for condition, body in statement.arms:
             outcome = self.block(condition)
-            if outcome is Outcome.FAILS:
+            if outcome is CommandOutcome.FAILS:
                 continue
-            if outcome is Outcome.HOLDS and not branches:
+            if outcome is CommandOutcome.HOLDS and not branches:
                 return self.block(body)
             branches.append(self._branch([body]))
-            if outcome is Outcome.HOLDS:
+            if outcome is CommandOutcome.HOLDS:
                 self._join(branches, may_skip=False)
-                return Outcome.LIKELY
+                return CommandOutcome.LIKELY
         if not branches:
             return self.block(statement.otherwise)
         branches.append(self._branch([statement.otherwise]))
         self._join(branches, may_skip=False)
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _for(self, statement: For) -> Outcome:
+    def _for(self, statement: For) -> CommandOutcome:
         words: list[TextSpan] = []
         for word in statement.words or ():
             words += [field.span() for field in self.expander.fields(word)]
         if statement.words is not None and not words:
-            return Outcome.LIKELY
+            return CommandOutcome.LIKELY
         start, end = statement.place
         if len(words) == 1 and words[0].resolved:
             self.set_value(statement.name, words[0], start)
         else:
             self.forget_value(statement.name, (start, end))
         self._loop([statement.body], certain=statement.words is not None)
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _while(self, statement: While) -> Outcome:
+    def _while(self, statement: While) -> CommandOutcome:
         before = self._marks()
         outcome = self._statement_outcome(statement.condition)
         self._return_to(before)
-        ends = Outcome.HOLDS if statement.until else Outcome.FAILS
+        ends = CommandOutcome.HOLDS if statement.until else CommandOutcome.FAILS
         if outcome is ends:
-            return Outcome.LIKELY
-        certain = outcome in {Outcome.HOLDS, Outcome.FAILS}
+            return CommandOutcome.LIKELY
+        certain = outcome in {CommandOutcome.HOLDS, CommandOutcome.FAILS}
         self._loop([statement.condition, statement.body], certain=certain)
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _statement_outcome(self, block: Block) -> Outcome:
+    def _statement_outcome(self, block: Block) -> CommandOutcome:
         """Return the outcome of a condition, without what reading it changes."""
         outer = self.expander.scope
         self.expander.scope = Scope(outer)
@@ -448,7 +451,7 @@ class Flow:
         else:
             self._join([last], may_skip=True)
 
-    def _case(self, statement: Case) -> Outcome:
+    def _case(self, statement: Case) -> CommandOutcome:
         subject = self.expander.span(statement.subject)
         branches: list[Scope] = []
         for patterns, body in statement.arms:
@@ -460,10 +463,10 @@ class Flow:
             branches.append(self._branch([body]))
             if fits:
                 self._join(branches, may_skip=False)
-                return Outcome.LIKELY
+                return CommandOutcome.LIKELY
         if branches:
             self._join(branches, may_skip=True)
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
     def _fits(self, subject: TextSpan, patterns: Sequence[WordSyntax]) -> bool | None:
         """Return whether a text fits one of the patterns of a case."""
@@ -476,16 +479,16 @@ class Flow:
             answers.append(matches(subject.text, span.text) if known else None)
         return True if True in answers else None if None in answers else False
 
-    def _function(self, statement: Function) -> Outcome:
+    def _function(self, statement: Function) -> CommandOutcome:
         self.functions[statement.name] = statement.body
         self.called.discard(statement.name)
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _double_test(self, statement: Test) -> Outcome:
+    def _double_test(self, statement: Test) -> CommandOutcome:
         terms = [self.expander.span(word) for word in statement.words]
         return outcome_of(holds(terms, patterns=True))
 
-    def _calculation(self, statement: Calculation) -> Outcome:
+    def _calculation(self, statement: Calculation) -> CommandOutcome:
         return self.calculate(self.expander.span(statement.expression))
 
     def parser(self, text: str, origins: Origins | None = None) -> Parser:
@@ -498,11 +501,11 @@ class Flow:
             if variable.exported and variable.is_set:
                 self.inner_exports[name] = variable
 
-    def simple(self, simple: Simple) -> Outcome:
+    def simple(self, simple: Simple) -> CommandOutcome:
         """Read a command with its words, assignments and redirections."""
         if simple.words and simple.words[0].text in DECLARATIONS:
             self.declare(simple)
-            return Outcome.HOLDS
+            return CommandOutcome.HOLDS
         fields = [
             field for word in simple.words for field in self.expander.fields(word)
         ]
@@ -512,13 +515,13 @@ class Flow:
                 for assignment in simple.assignments
             ]
             # Only a command that gives the value can fail.
-            return Outcome.HOLDS if all(known) else Outcome.LIKELY
+            return CommandOutcome.HOLDS if all(known) else CommandOutcome.LIKELY
         outcome = self.builtin(fields)
         if outcome is None:
             outcome = self._run(simple, fields)
         return outcome
 
-    def _run(self, simple: Simple, fields: list[Field]) -> Outcome:
+    def _run(self, simple: Simple, fields: list[Field]) -> CommandOutcome:
         """Run a function, a script of its own, or a program."""
         spans = [field.span() for field in fields]
         name = spans[0].text
@@ -530,10 +533,10 @@ class Flow:
                 self.assign(syntax, exported=True)
         if body is not None:
             self._call(name, body, tuple(spans[1:]))
-            return Outcome.LIKELY
+            return CommandOutcome.LIKELY
         if name == "eval":
             self._evaluate(fields[1:])
-            return Outcome.LIKELY
+            return CommandOutcome.LIKELY
         if name.startswith("--") and simple.words[0].text == name:
             message = f"{name} is read as a command: the line before has ended it"
             self.report(message, simple.start)
@@ -543,10 +546,10 @@ class Flow:
         if name == "exec" and len(spans) > 1:
             self.expander.scope.stopped = "exit"
         question = base_name(name) in _QUESTIONS
-        return Outcome.UNKNOWN if question else Outcome.LIKELY
+        return CommandOutcome.UNKNOWN if question else CommandOutcome.LIKELY
 
-    def _command(self, simple: Simple, spans: Sequence[TextSpan]) -> Command:
-        environment: list[Assignment] = []
+    def _command(self, simple: Simple, spans: Sequence[TextSpan]) -> ShellCommand:
+        environment: list[ShellAssignment] = []
         for syntax in simple.assignments:
             value = syntax.value
             placed = self.expander.value(value)
@@ -556,7 +559,7 @@ class Flow:
         for name, span in given_variables(spans):
             variable = given((span,), span.start, span.start, span.end)
             environment.append(self.assignment(name, variable))
-        return Command(
+        return ShellCommand(
             tuple([self.word(span) for span in spans]),
             tuple(environment),
             self.lines.line(simple.start),
@@ -603,7 +606,7 @@ class Flow:
         simple: Simple,
         fields: Sequence[Field],
         spans: Sequence[TextSpan],
-        command: Command,
+        command: ShellCommand,
     ) -> None:
         """Read the scripts that a command hands to other shells."""
         nested = nested_script(fields, spans)
@@ -617,7 +620,7 @@ class Flow:
         self,
         placed: Sequence[PlacedSpan],
         arguments: tuple[TextSpan, ...] | None,
-        command: Command,
+        command: ShellCommand,
     ) -> None:
         scope, outer = self.expander.scope, self._outer
         positional = self.expander.positional
@@ -649,14 +652,14 @@ class Flow:
 
     def report(self, message: str, offset: int) -> None:
         """Note a problem at an offset in the file."""
-        self.problems[Problem(message, self.lines.line(offset))] = None
+        self.problems[ScriptProblem(message, self.lines.line(offset))] = None
 
-    def word(self, span: TextSpan) -> Word:
+    def word(self, span: TextSpan) -> ShellWord:
         """Return the word that a span makes."""
         text, start, end, resolved = span
         return self.lines.word(text, start, end, resolved=resolved)
 
-    def assignment(self, name: str, variable: Variable) -> Assignment:
+    def assignment(self, name: str, variable: ShellVariable) -> ShellAssignment:
         """Return what a variable was last assigned."""
         place = (variable.value_start, variable.value_end)
         spans = variable.spans
@@ -667,7 +670,7 @@ class Flow:
         else:
             text = (" " if variable.array else "").join([span.text for span in spans])
             span = TextSpan(text, *place, all(span.resolved for span in spans))
-        return Assignment(
+        return ShellAssignment(
             name,
             self.word(span),
             variable.exported,
@@ -675,7 +678,7 @@ class Flow:
             variable.conditional,
         )
 
-    def _set(self, name: str, variable: Variable) -> None:
+    def _set(self, name: str, variable: ShellVariable) -> None:
         if self._exports_all and not variable.exported:
             variable = variable._replace(exported=True)
         self.expander.scope.changes[name] = variable
@@ -702,7 +705,7 @@ class Flow:
         if previous is not None:
             exported = exported or previous.exported
         value = syntax.value
-        variable = Variable(
+        variable = ShellVariable(
             spans,
             array or syntax.subscript is not None,
             exported,
@@ -715,7 +718,10 @@ class Flow:
         return spans is not None and all(span.resolved for span in spans)
 
     def _appended(
-        self, syntax: AssignmentSyntax, previous: Variable, spans: tuple[TextSpan, ...]
+        self,
+        syntax: AssignmentSyntax,
+        previous: ShellVariable,
+        spans: tuple[TextSpan, ...],
     ) -> tuple[TextSpan, ...] | None:
         if not previous.is_set:
             return spans
@@ -741,7 +747,7 @@ class Flow:
         start, end = extent_of(value) if value else (part.end, part.end)
         self._set(
             name,
-            Variable(
+            ShellVariable(
                 coalesce(value),
                 exported=previous is not None and previous.exported,
                 conditional=self.conditional > 0,
@@ -783,7 +789,7 @@ class Flow:
 
     def _export(self, name: str, *, exported: bool) -> None:
         """Mark a variable that the script sets elsewhere, or that it was given."""
-        variable = self.expander.scope.get(name) or Variable(None)
+        variable = self.expander.scope.get(name) or ShellVariable(None)
         variable = variable._replace(exported=exported)
         if variable.is_set:
             self._set(name, variable)
@@ -796,7 +802,7 @@ class Flow:
         """Give a variable a value that a command other than an assignment gives it."""
         self._set(
             name,
-            Variable(
+            ShellVariable(
                 (value,),
                 exported=exported,
                 conditional=self.conditional > 0,
@@ -811,7 +817,7 @@ class Flow:
         previous = self.expander.scope.get(name)
         exported = previous is not None and previous.exported
         start, end = place
-        self.expander.scope.changes[name] = Variable(
+        self.expander.scope.changes[name] = ShellVariable(
             None,
             exported=exported,
             conditional=self.conditional > 0,
@@ -820,7 +826,7 @@ class Flow:
             value_end=end,
         )
 
-    def builtin(self, fields: Sequence[Field]) -> Outcome | None:
+    def builtin(self, fields: Sequence[Field]) -> CommandOutcome | None:
         """Do what a command of the shell itself does; None for any other command."""
         name = fields[0].span().text
         act = self._BUILTINS.get(name)
@@ -829,36 +835,36 @@ class Flow:
         spans = [field.span() for field in fields]
         return act(self, spans)
 
-    def _test(self, spans: list[TextSpan]) -> Outcome:
+    def _test(self, spans: list[TextSpan]) -> CommandOutcome:
         terms = spans[1:]
         if spans[0].text == "[" and terms and terms[-1].text == "]":
             terms.pop()
         return outcome_of(holds(terms, patterns=False))
 
-    def _unset(self, spans: list[TextSpan]) -> Outcome:
+    def _unset(self, spans: list[TextSpan]) -> CommandOutcome:
         for span in spans[1:]:
             if _IDENTIFIER.fullmatch(span.text):
-                self.expander.scope.changes[span.text] = Variable(())
-        return Outcome.LIKELY
+                self.expander.scope.changes[span.text] = ShellVariable(())
+        return CommandOutcome.LIKELY
 
-    def _read(self, spans: list[TextSpan]) -> Outcome:
+    def _read(self, spans: list[TextSpan]) -> CommandOutcome:
         """`read`, `mapfile`, `getopts`: any word may name what they set."""
         for span in spans[1:]:
             if _IDENTIFIER.fullmatch(span.text):
                 self.forget_value(span.text, (span.start, span.end))
-        return Outcome.UNKNOWN
+        return CommandOutcome.UNKNOWN
 
-    def _printf(self, spans: list[TextSpan]) -> Outcome:
+    def _printf(self, spans: list[TextSpan]) -> CommandOutcome:
         if len(spans) > 1 and spans[1].text == "-v":
             self._read(spans[1:3])
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _let(self, spans: list[TextSpan]) -> Outcome:
+    def _let(self, spans: list[TextSpan]) -> CommandOutcome:
         for span in spans[1:]:
             self.calculate(span)
-        return Outcome.UNKNOWN
+        return CommandOutcome.UNKNOWN
 
-    def calculate(self, expression: TextSpan) -> Outcome:
+    def calculate(self, expression: TextSpan) -> CommandOutcome:
         """`(( ... ))`: set what it sets, and tell whether it is other than 0."""
         match = _CALCULATED.fullmatch(expression.text)
         value: int | None = None
@@ -872,19 +878,19 @@ class Flow:
         for name in names:
             self.forget_value(name, (expression.start, expression.end))
         if names:
-            return Outcome.UNKNOWN
+            return CommandOutcome.UNKNOWN
         value = self.expander.calculate(expression)
         return outcome_of(None if value is None else value != 0)
 
-    def _setenv(self, spans: list[TextSpan]) -> Outcome:
+    def _setenv(self, spans: list[TextSpan]) -> CommandOutcome:
         """`setenv NAME value` of csh."""
         if len(spans) > 1 and _IDENTIFIER.fullmatch(spans[1].text):
             end = TextSpan("", spans[1].end, spans[1].end, resolved=True)
             value = spans[2] if len(spans) > len("AB") else end
             self.set_value(spans[1].text, value, spans[1].start, exported=True)
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _set_options(self, spans: list[TextSpan]) -> Outcome:
+    def _set_options(self, spans: list[TextSpan]) -> CommandOutcome:
         """`set -a` exports every assignment from there on, `set --` sets arguments."""
         texts = [span.text for span in spans[1:]]
         for position, text in enumerate(texts):
@@ -896,28 +902,30 @@ class Flow:
                 known = all(argument.resolved for argument in arguments)
                 self.expander.positional = arguments if known else None
                 break
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _shift(self, spans: list[TextSpan]) -> Outcome:
+    def _shift(self, spans: list[TextSpan]) -> CommandOutcome:
         count = spans[1].text if len(spans) > 1 else "1"
         arguments = self.expander.positional
         if arguments is not None:
             known = count.isdecimal() and len(count) < len("1000")
             self.expander.positional = arguments[int(count) :] if known else None
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _stop(self, spans: list[TextSpan]) -> Outcome:
+    def _stop(self, spans: list[TextSpan]) -> CommandOutcome:
         self.expander.scope.stopped = spans[0].text
-        return Outcome.LIKELY
+        return CommandOutcome.LIKELY
 
-    def _nothing(self, spans: list[TextSpan]) -> Outcome:
-        return Outcome.FAILS if spans[0].text == "false" else Outcome.HOLDS
+    def _nothing(self, spans: list[TextSpan]) -> CommandOutcome:
+        return (
+            CommandOutcome.FAILS if spans[0].text == "false" else CommandOutcome.HOLDS
+        )
 
-    _READERS: ClassVar[Mapping[type, Callable[..., Outcome]]] = {
+    _READERS: ClassVar[Mapping[type, Callable[..., CommandOutcome]]] = {
         Simple: simple,
         AndOr: _and_or,
         Pipeline: _pipeline,
-        Group: _group,
+        CommandGroup: _group,
         If: _if,
         For: _for,
         While: _while,
@@ -927,7 +935,7 @@ class Flow:
         Calculation: _calculation,
     }
 
-    _BUILTINS: ClassVar[Mapping[str, Callable[..., Outcome]]] = {
+    _BUILTINS: ClassVar[Mapping[str, Callable[..., CommandOutcome]]] = {
         "[": _test,
         "test": _test,
         "unset": _unset,

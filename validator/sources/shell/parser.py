@@ -18,9 +18,9 @@ from speccheck.validator.sources.shell.syntax import (
     Block,
     Calculation,
     Case,
+    CommandGroup,
     For,
     Function,
-    Group,
     If,
     Literal,
     Opaque,
@@ -677,7 +677,7 @@ class Parser:
     def _group(self, start: int) -> Statement:
         body = self._block(frozenset({"}"}))
         self._expect("}", start)
-        return Group(body, subshell=False)
+        return CommandGroup(body, subshell=False)
 
     def _subshell(self, start: int) -> Statement:
         if self.text.startswith("((", start):
@@ -687,7 +687,7 @@ class Parser:
                 return Calculation(self.data(start + 2, end - 2))
         body = self._block(frozenset())
         self._expect(")", start)
-        return Group(body, subshell=True)
+        return CommandGroup(body, subshell=True)
 
     def _if(self, start: int) -> Statement:
         arms: list[tuple[Block, Block]] = []

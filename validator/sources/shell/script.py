@@ -13,7 +13,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 
 
-class Word(Record):
+class ShellWord(Record):
     """One argument after expansion.
 
     text: the expanded text; a part that could not be resolved stands as `${NAME}`,
@@ -34,7 +34,7 @@ class Word(Record):
     raw: str
 
 
-class Assignment(Record):
+class ShellAssignment(Record):
     """`NAME=value`, with the place of the name.
 
     conditional: it stands in a branch that may not be taken, or in a function that the
@@ -42,14 +42,14 @@ class Assignment(Record):
     """
 
     name: str
-    value: Word
+    value: ShellWord
     exported: bool
     line: int
     column: int
     conditional: bool = False
 
 
-class Command(Record):
+class ShellCommand(Record):
     """A simple command with its arguments.
 
     environment: the variables given to this command alone: `A=1 cmd`, `env A=1 cmd`,
@@ -58,11 +58,11 @@ class Command(Record):
     outer: the command whose argument held this one: `srun ... bash -c '...'`.
     """
 
-    words: tuple[Word, ...]
-    environment: tuple[Assignment, ...]
+    words: tuple[ShellWord, ...]
+    environment: tuple[ShellAssignment, ...]
     line: int
     conditional: bool = False
-    outer: "Command | None" = None
+    outer: "ShellCommand | None" = None
 
 
 class Directive(Record):
@@ -75,7 +75,7 @@ class Directive(Record):
     length: int
 
 
-class Problem(Record):
+class ScriptProblem(Record):
     """Syntax that a shell would refuse, or that does not do what it seems to."""
 
     message: str
@@ -92,11 +92,11 @@ class Script(Record):
     """
 
     directives: tuple[Directive, ...]
-    commands: tuple[Command, ...]
-    assignments: tuple[Assignment, ...]
-    variables: Mapping[str, Assignment]
-    exports: Mapping[str, Assignment]
-    problems: tuple[Problem, ...]
+    commands: tuple[ShellCommand, ...]
+    assignments: tuple[ShellAssignment, ...]
+    variables: Mapping[str, ShellAssignment]
+    exports: Mapping[str, ShellAssignment]
+    problems: tuple[ScriptProblem, ...]
 
 
 class Lines:
@@ -120,11 +120,13 @@ class Lines:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def word(self, text: str, start: int, end: int, *, resolved: bool) -> Word:
+    def word(self, text: str, start: int, end: int, *, resolved: bool) -> ShellWord:
         """Return the word that stands from one offset to another."""
         line = bisect_right(self._starts, start)
         column = start - self._starts[line - 1] + 1
-        return Word(text, line, column, end - start, resolved, self.text[start:end])
+        return ShellWord(
+            text, line, column, end - start, resolved, self.text[start:end]
+        )
 
 
 # Scripts that people write have some kilobytes; this one is data.
@@ -133,7 +135,7 @@ MAX_CHARACTERS = 5_000_000
 _NUMBER = lazy_pattern(r"-\.?[0-9]")
 _NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
 
-Option = tuple[str, tuple[Word, ...], Word]
+Option = tuple[str, tuple[ShellWord, ...], ShellWord]
 """A flag, its values, and the word that holds the flag."""
 
 
@@ -175,7 +177,7 @@ def with_unix_lines(text: str) -> str:
     return text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
 
 
-def options(words: Sequence[Word]) -> tuple[Option, ...]:
+def options(words: Sequence[ShellWord]) -> tuple[Option, ...]:
     """Return the options among the words of a command.
 
     Which flags take a value is not known here: a flag is given all words up to the
@@ -183,9 +185,9 @@ def options(words: Sequence[Word]) -> tuple[Option, ...]:
     `--` is neither.
     """
     text_lists: list[Option] = []
-    flag: Word | None = None
+    flag: ShellWord | None = None
     name = ""
-    values: list[Word] = []
+    values: list[ShellWord] = []
     for word in words:
         text = word.text
         if not text.startswith("-") or text == "-" or _NUMBER.match(text):
@@ -203,12 +205,12 @@ def options(words: Sequence[Word]) -> tuple[Option, ...]:
     return tuple(text_lists)
 
 
-def _value_of(word: Word, length: int) -> Word:
+def _value_of(word: ShellWord, length: int) -> ShellWord:
     """Return the word after the first characters `--flag=` of another."""
     text = word.text[length:]
     if word.raw[:length] != word.text[:length]:
         return word._replace(text=text)
-    return Word(
+    return ShellWord(
         text,
         word.line,
         word.column + length,

@@ -264,7 +264,7 @@ class Pipeline(Record):
     negated: bool
 
 
-class Group(Record):
+class CommandGroup(Record):
     """`{ ...; }`, or `( ... )` that keeps its variables to itself."""
 
     body: "Block"
@@ -325,7 +325,7 @@ Statement = (
     Simple
     | AndOr
     | Pipeline
-    | Group
+    | CommandGroup
     | If
     | For
     | While
