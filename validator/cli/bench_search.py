@@ -173,10 +173,10 @@ def bench_judge(line: CommandLine) -> int:
     written = _write_next(outcome, line)
     full = line.has("full")
     forms = {
-        "text": lambda style: judgement_text(
+        "text": lambda style: judgement_text(  # pyright: ignore[reportUnknownLambdaType]
             outcome, limits, style, full=full, written=written
         ),
-        "json": lambda _: judgement_json(outcome, limits),
+        "json": lambda _: judgement_json(outcome, limits),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     return outcome.exit_code

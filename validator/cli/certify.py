@@ -308,9 +308,9 @@ def _compared(line: CommandLine) -> int:
     text_lists = [(path, certificate_of(read_text(path), path)) for path in paths]
     table = table_of(text_lists, utc_now())
     forms = {
-        "text": lambda style: table_text(table, style),
-        "json": lambda _: table_json(table),
-        "markdown": lambda _: table_markdown(table),
+        "text": lambda style: table_text(table, style),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: table_json(table),  # pyright: ignore[reportUnknownLambdaType]
+        "markdown": lambda _: table_markdown(table),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     return 0

@@ -44,7 +44,7 @@ def _profiles(begin: str = "") -> Words:
 def _of(module: str, name: str) -> Words:
     """Return what a name in a module of the program lists, or returns."""
     value = getattr(import_module(f"speccheck.{module}"), name)
-    return tuple(value() if callable(value) else value)
+    return tuple(value() if callable(value) else value)  # pyright: ignore[reportArgumentType]
 
 
 def _topics() -> Words:

@@ -49,8 +49,8 @@ def diff(line: CommandLine) -> int:
     code = _code(comparison.verdict, line)
     full = line.has("full")
     forms = {
-        "text": lambda style: diff_text(comparison, style, full=full),
-        "json": lambda _: diff_json(comparison, code),
+        "text": lambda style: diff_text(comparison, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: diff_json(comparison, code),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     return code
@@ -119,8 +119,8 @@ def _documents(
     code = _code(compared.verdict, line)
     full = line.has("full")
     forms = {
-        "text": lambda style: document_diff_text(compared, style, full=full),
-        "json": lambda _: document_diff_json(compared, code),
+        "text": lambda style: document_diff_text(compared, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: document_diff_json(compared, code),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     return code

@@ -80,9 +80,9 @@ def fleet(line: CommandLine) -> int:
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
     forms = {
-        "text": lambda style: fleet_text(fleet_context, style),
-        "json": lambda _: fleet_json(fleet_context),
-        "html": lambda _: _page(fleet_context),
+        "text": lambda style: fleet_text(fleet_context, style),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: fleet_json(fleet_context),  # pyright: ignore[reportUnknownLambdaType]
+        "html": lambda _: _page(fleet_context),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     if drain is not None:
@@ -398,8 +398,8 @@ def history(line: CommandLine) -> int:
         raise UsageError(str(error)) from error
     full = line.has("full")
     forms = {
-        "text": lambda style: history_text(result, style, full=full),
-        "json": lambda _: history_json(result),
+        "text": lambda style: history_text(result, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: history_json(result),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     return 0 if result.runs else _NOTHING

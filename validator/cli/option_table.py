@@ -112,7 +112,7 @@ def rows(
 ) -> tuple[Option, ...]:
     """Return rows of a group, of these commands where a row names none itself."""
     of_all = {"group": group, "commands": commands}
-    return tuple(Option(**{**of_all, **columns}) for columns in several)
+    return tuple(Option(**{**of_all, **columns}) for columns in several)  # pyright: ignore[reportArgumentType]
 
 
 def _alone(name: str, text: str, kind: Kind, default: str = "{}") -> Columns:

@@ -26,8 +26,8 @@ def show_plan(line: CommandLine) -> int:
     view = plan_view(request, assignments(line.texts("what_if")))
     full = line.has("full")
     forms = {
-        "text": lambda style: plan_text(view, style, full=full),
-        "json": lambda _: plan_json(view),
+        "text": lambda style: plan_text(view, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: plan_json(view),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     if any(

@@ -44,8 +44,8 @@ def telemetry(line: CommandLine) -> int:
         fail_on=fail_on,
     )
     forms = {
-        "text": lambda style: report(report_context, style),
-        "json": lambda _: telemetry_json(report_context),
+        "text": lambda style: report(report_context, style),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: telemetry_json(report_context),  # pyright: ignore[reportUnknownLambdaType]
     }
     write_forms(line, outputs, forms)
     return report_context.ending.code

@@ -76,4 +76,4 @@ def _in_model(hint: Any) -> Any:  # noqa: ANN401 - as annotations are
     if origin is tuple and parts[-1] is Ellipsis:
         return list[_in_model(parts[0])]  # type: ignore[misc]
     made = tuple(map(_in_model, parts))
-    return Union[made] if origin is UnionType else origin[made]  # noqa: UP007 - of any number
+    return Union[made] if origin is UnionType else origin[made]  # noqa: UP007 - of any number  # pyright: ignore[reportInvalidTypeArguments]

@@ -3,9 +3,9 @@
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,
+    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
     Convert,
-    converted,
+    converted,  # pyright: ignore[reportAttributeAccessIssue]
     line_span,
     number,
     whole,

@@ -21,7 +21,7 @@ from speccheck.validator.evidence.measurement.device import (
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,
+    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
     Scalar,
     Where,
     measurement_reading,

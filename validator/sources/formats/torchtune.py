@@ -368,7 +368,7 @@ def _precision(config: Config) -> None:
     config.state(leaf, _DTYPES[dtype], "dtype")
     note = f"dtype {dtype} holds for all of the training"
     values = dict.fromkeys(_WHOLLY, _DTYPES[dtype])
-    add_defaults(config.sheet, fixed_defaults(note, values))
+    add_defaults(config.sheet, fixed_defaults(note, values))  # pyright: ignore[reportArgumentType]
 
 
 def _sharding(config: Config) -> None:
