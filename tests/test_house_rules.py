@@ -18,7 +18,7 @@ from speccheck.validator.rule import Rule
 ROOT = Path(__file__).resolve().parents[1]
 RULES = ROOT / "rules"
 FIXTURES = ROOT / "fixtures" / "rules"
-MOST_LINES = 120
+MOST_LINES = 125
 # None, one, both, "the last": every other number is a requirement and has a source.
 _NUMBERS_IN_CODE = (0, 1, 2)
 RULE_FILES = sorted(p for p in RULES.glob("*/*.py") if not p.name.startswith("_"))
