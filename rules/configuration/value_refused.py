@@ -24,18 +24,22 @@ Good::
 """
 
 from speccheck.validator.evidence.accepted_values import shown_value, value_fault
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="CONF-010")
-def value_refused(stated: StatedKeys) -> Verdicts:
-    """Judge each value against what the table says that its key takes."""
+def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
+    """Judge each value against its key table, and what the plan can hold."""
+    judged: set[tuple[str, KeyPath]] = set()
     for file in stated.files:
         table = file.catalogue
         if table is None or file.format not in table.loaders:
             continue
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
+        judged |= {(file.file, path) for path in retyped}
         is_clean = True
         for key in file.keys:
             taken = table.accepted(key.path, file.format)
@@ -45,6 +49,7 @@ def value_refused(stated: StatedKeys) -> Verdicts:
             if fault is None:
                 continue
             is_clean = False
+            judged.add((file.file, key.path))
             name, value = key.place.key, shown_value(key.value)
             hint = f"; did you mean {fault.meant}?" if fault.meant else ""
             yield fail(
@@ -57,3 +62,15 @@ def value_refused(stated: StatedKeys) -> Verdicts:
             )
         if is_clean and file.keys:
             yield passed()
+    for field in plan.told():
+        if field.status != "invalid" or not field.places:
+            continue
+        place = field.places[0]
+        if (place.file, place.path) in judged:
+            continue
+        yield fail(
+            f"{place.key}: {field.note}",
+            at=place,
+            cost="the framework stops, or computes with a number that means nothing",
+            remedy=f"Give {place.key} the number that is meant.",
+        )
