@@ -23,9 +23,16 @@ Good::
     lr_scheduler_type: cosine
 """
 
-from speccheck.validator.evidence.accepted_values import shown_value, value_fault
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.accepted_values import (
+    ValueFault,
+    shown_value,
+    value_fault,
+)
+from speccheck.validator.evidence.finding import Fix, to_set
 from speccheck.validator.evidence.plan import TrainingPlan
-from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -33,44 +40,67 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 @rule(clause="CONF-010")
 def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
     """Judge each value against its key table, and what the plan can hold."""
-    judged: set[tuple[str, KeyPath]] = set()
+    refused: set[tuple[str, KeyPath]] = set()
+    for file, key, fault in _faults(stated):
+        refused.add((file.file, key.path))
+        if fault is None:
+            continue
+        name, value = key.place.key, shown_value(key.value)
+        reader = file.catalogue.reader if file.catalogue else ""
+        hint = f"; did you mean {fault.meant}?" if fault.meant else ""
+        yield fail(
+            f"{name} {value}: {reader} takes {fault.takes}{hint}",
+            at=key.value_place,
+            measured=value,
+            required=fault.takes,
+            cost="the framework stops, or goes on with another value",
+            remedy=f"Set {name} to {fault.meant or fault.takes}.",
+            fix=_meant(key, fault),
+        )
+    for field in plan.told():
+        if field.status != "invalid":
+            continue
+        name, at = field.name, (field.name, ())
+        for place in field.places[:1]:
+            name, at = place.key, (place.file, place.path)
+        if at in refused:
+            continue
+        refused.add(at)
+        yield fail(
+            f"{name}: {field.note}",
+            at=field,
+            cost="the framework stops, or computes with a number that means nothing",
+            remedy=f"Give {name} the number that is meant.",
+        )
+    if not refused and any(_loader(file) and file.keys for file in stated.files):
+        yield passed()
+
+
+def _faults(
+    stated: StatedKeys,
+) -> Iterator[tuple[KeyedFile, StatedKey, ValueFault | None]]:
+    """Yield the refused values; no fault where refused_value_type tells it."""
     for file in stated.files:
         table = file.catalogue
-        if table is None or file.format not in table.loaders:
+        if table is None or not _loader(file):
             continue
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
-        judged |= {(file.file, path) for path in retyped}
-        is_clean = True
         for key in file.keys:
-            taken = table.accepted(key.path, file.format)
-            if taken is None or key.path in retyped or not key.is_sure:
-                continue
-            fault = value_fault(taken, key.value)
-            if fault is None:
-                continue
-            is_clean = False
-            judged.add((file.file, key.path))
-            name, value = key.place.key, shown_value(key.value)
-            hint = f"; did you mean {fault.meant}?" if fault.meant else ""
-            yield fail(
-                f"{name} {value}: {table.reader} takes {fault.takes}{hint}",
-                at=key.value_place,
-                measured=value,
-                required=fault.takes,
-                cost="the framework stops, or goes on with another value",
-                remedy=f"Set {name} to {fault.meant or fault.takes}.",
-            )
-        if is_clean and file.keys:
-            yield passed()
-    for field in plan.told():
-        if field.status != "invalid" or not field.places:
-            continue
-        place = field.places[0]
-        if (place.file, place.path) in judged:
-            continue
-        yield fail(
-            f"{place.key}: {field.note}",
-            at=place,
-            cost="the framework stops, or computes with a number that means nothing",
-            remedy=f"Give {place.key} the number that is meant.",
-        )
+            taken = table.accepted(key.path, file.format) if key.is_sure else None
+            if key.path in retyped:
+                yield file, key, None
+            elif taken is not None and (fault := value_fault(taken, key.value)):
+                yield file, key, fault
+
+
+def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
+    """Return the choice that is one slip away, as the file would hold it."""
+    if not fault.meant:
+        return None
+    says = f"set {key.place.key} to {fault.meant}"
+    return Fix(says, (to_set(key.value_place, fault.meant),), is_safe=False)
+
+
+def _loader(file: KeyedFile) -> bool:
+    """Return whether it is known how the loader of a file takes values."""
+    return file.catalogue is not None and file.format in file.catalogue.loaders

@@ -155,7 +155,7 @@ class Accepted:
 
     def in_words(self) -> str:
         """Return what is taken, as the end of a sentence."""
-        words = dict.fromkeys(self.words)
+        words = dict.fromkeys(word for word in self.words if "$" not in word)
         if self.choices:
             shown = [_shown(choice) for choice in self.choices]
             most = 12
@@ -354,9 +354,12 @@ class ValueFault(Record):
 def value_fault(taken: Accepted, value: object) -> ValueFault | None:
     """Return why a framework refuses a value; None where it takes it.
 
-    A text that another tool fills in is no value yet.
+    A text that another tool fills in is no value yet; a flag without words behind it is
+    a switch that is on.
     """
     if taken.anything or is_filled_in(value):
+        return None
+    if value == [] and "boolean" in taken.types:
         return None
     if taken.takes(value):
         broken = _broken_bound(taken.bounds, value)

@@ -60,9 +60,7 @@ def integer(value: object) -> object:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return placeholder(value) or Unusable(
-        f"{value!r:.60} is not a whole number", is_invalid=True
-    )
+    return placeholder(value) or _invalid(value, "is not a whole number")
 
 
 def integer_text(value: object) -> object:
@@ -79,9 +77,7 @@ def number(value: object) -> object:
     if isinstance(value, str):
         parsed = parse_number(value)
         if parsed is None:
-            return placeholder(value) or Unusable(
-                f"{value!r:.60} is not a number", is_invalid=True
-            )
+            return placeholder(value) or _invalid(value, "is not a number")
         value = parsed
     if not isinstance(value, int | float):
         return _invalid(value, "is not a number")
@@ -114,9 +110,7 @@ def boolean(value: object) -> object:
             return True
         if word in FALSE_TEXTS:
             return False
-    return placeholder(value) or Unusable(
-        f"{value!r:.60} is neither true nor false", is_invalid=True
-    )
+    return placeholder(value) or _invalid(value, "is neither true nor false")
 
 
 def text(value: object) -> object:

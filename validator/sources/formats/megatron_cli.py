@@ -200,8 +200,7 @@ def _keyed(
     refused: dict[LoadedAs, None] = {}
     for arguments in argument_lists:
         for name, flag in _given(file, arguments).items():
-            several = [*flag.texts] if flag.texts else True
-            value = flag.texts[0] if len(flag.texts) == 1 else several
+            value = flag.texts[0] if len(flag.texts) == 1 else [*flag.texts]
             keys[flag.named_at] = StatedKey(
                 (name,),
                 value,

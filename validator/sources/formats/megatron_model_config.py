@@ -143,8 +143,6 @@ def _keyed(document: Document, given: Given) -> KeyedFile:
 
 
 def _value(flag: Flag) -> object:
-    if not flag.texts:
-        return True
     return flag.texts[0] if len(flag.texts) == 1 else [*flag.texts]
 
 
