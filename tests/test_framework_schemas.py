@@ -13,10 +13,10 @@ import jsonschema
 import pytest
 import yaml
 
-from compile_catalogues import framework_names
+from compile_catalogues import framework_names, read_source
 from corpus import SHARED, corpus_folder, needs_corpus
 from framework_documents import MISTAKES, RIGHT, Mistake
-from framework_schemas.dialects import DIALECTS
+from framework_schemas.dialects import DIALECTS, loader_of
 from framework_schemas.generate import write_all
 from published_findings import public_names
 from rule_fixtures import all_fixtures, load
@@ -43,6 +43,12 @@ PUBLISHED_FILES = [
 
 
 @cache
+def _language(name: str) -> str:
+    table = DIALECTS[name].table
+    return loader_of(name, read_source(f"frameworks/{table}")).language
+
+
+@cache
 def schema_of(name: str) -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(published_text(name))
     return schema
@@ -62,7 +68,7 @@ def errors(name: str, document: Any) -> list[str]:  # noqa: ANN401 - any documen
 def loaded(name: str, text: str, suffix: str = "") -> Any:  # noqa: ANN401 - as above
     """A text as the framework's own loader gives it: YAML 1.1, JSON or TOML."""
     if not suffix:
-        suffix = f".{DIALECTS[name].language}"
+        suffix = f".{_language(name)}"
     if suffix == ".toml":
         return tomllib.loads(text)
     return json.loads(text) if suffix == ".json" else yaml.safe_load(text)

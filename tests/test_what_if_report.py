@@ -142,7 +142,7 @@ def test_odd_numbers_are_judged_and_break_nothing(
         assert main(["plan", "job.yaml", "--what-if", change]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    assert "parallel_degree_below_one" in captured.out
+    assert "value_refused" in captured.out
 
 
 @pytest.mark.usefixtures("job")

@@ -35,6 +35,7 @@ def compile_framework(table: Row) -> dict[str, Any]:
         "framework": table["framework"],
         "family": FAMILIES.get(table["framework"], table["framework"]),
         "versions": [_plain_version(row["version"]) for row in table["versions"]],
+        **({"loaders": table["loaders"]} if "loaders" in table else {}),
         "sections": {section: _compile_section(table, section) for section in sections},
     }
 

@@ -46,7 +46,7 @@ def global_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Verdic
     count = ranks.need() if is_uneven else ranks.or_else(1)
     unit = micro * count
     if unit < 1:
-        return  # parallel_degree_below_one, or a batch that no framework takes
+        return  # a batch that no framework takes
     if size % unit == 0:
         ranks.need()
         yield passed(at=at, measured=size, required=unit)

@@ -20,7 +20,7 @@ _SCHEMAS_BY_NAME = ("properties", "patternProperties")
 def generated(name: str) -> dict[str, Any]:
     """The schema of that name, from its table."""
     dialect = DIALECTS[name]
-    return framework_schema(dialect, read_source(f"frameworks/{dialect.table}"))
+    return framework_schema(name, dialect, read_source(f"frameworks/{dialect.table}"))
 
 
 def text_of(schema: dict[str, Any]) -> str:

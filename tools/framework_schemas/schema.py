@@ -1,23 +1,25 @@
 """The JSON Schema of a framework's configuration file, made of its key table."""
 
-from framework_schemas.dialects import Dialect
+from framework_schemas.dialects import Dialect, loader_of
 from framework_schemas.key_tree import Node, Row, tree_of
 from framework_schemas.sections import Sections
 from framework_schemas.values import (
     Schema,
-    Values,
+    schema_of_block,
+    schema_of_value,
     takes_blocks,
 )
 from framework_schemas.wording import Wording
+from speccheck.validator.evidence.accepted_values import Loader
 
 # What all language servers read, old ones too, and what SchemaStore asks for.
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
-def framework_schema(dialect: Dialect, table: Row) -> Schema:
+def framework_schema(name: str, dialect: Dialect, table: Row) -> Schema:
     """The schema of one dialect."""
     root = tree_of(_rows_of(dialect, table))
-    made = _Maker(dialect, table, root).of_file(root)
+    made = _Maker(dialect, loader_of(name, table), table, root).of_file(root)
     if dialect.stands_below:
         made = {"type": "object", "properties": {dialect.stands_below: made}}
     versions = ", ".join(str(item["version"]) for item in table["versions"])
@@ -51,9 +53,11 @@ def _rows_of(dialect: Dialect, table: Row) -> list[Row]:
 class _Maker:
     """Makes the schemas of the nodes of one table."""
 
-    def __init__(self, dialect: Dialect, table: Row, root: Node) -> None:
+    def __init__(
+        self, dialect: Dialect, loader: Loader, table: Row, root: Node
+    ) -> None:
         self._dialect = dialect
-        self._values = Values(dialect)
+        self._loader = loader
         self._wording = Wording(table)
         self._sections = Sections(table)
         self._aliases = _aliases_by_block(root)
@@ -75,9 +79,9 @@ class _Maker:
     def _of(self, node: Node) -> Schema:
         row = node.row
         if row is not None:
-            result = {**self._wording.of(row), **self._values.of(row)}
+            result = {**self._wording.of(row), **schema_of_value(row, self._loader)}
         elif node.items is None:
-            result = self._values.of_block()
+            result = schema_of_block(self._loader)
         else:
             result = {}  # a list that has no row, or a block in other releases
         if row is None and node.free is not None:
@@ -90,13 +94,13 @@ class _Maker:
 
     def _of_item(self, node: Node) -> Schema:
         """What a list holds; a text in it is no block where types are a hint only."""
-        if node.row is None and self._dialect.is_mined:
+        if node.row is None and self._loader.is_mined:
             return self._keys_of(node)
         return self._of(node) if node.row or node.has_keys or node.items else {}
 
     def _may_hold_keys(self, row: Row) -> bool:
         """Whether keys below are read; a switch with rows below takes a block too."""
-        return takes_blocks(row) or self._dialect.is_mined
+        return takes_blocks(row) or self._loader.is_mined
 
     def _keys_of(self, node: Node) -> Schema:
         """What may stand below a node: its keys, their other spellings, other keys."""
@@ -126,7 +130,7 @@ class _Maker:
 
     def _required(self, node: Node) -> list[str]:
         """The keys that every tabulated version demands here."""
-        if not self._dialect.demands:
+        if not self._loader.demands:
             return []
         return sorted(
             name

@@ -5,6 +5,7 @@ from functools import cache, partial
 from typing import Any
 
 from speccheck.validator.catalogue.files import read_compiled
+from speccheck.validator.evidence.accepted_values import Loader
 from speccheck.validator.evidence.framework_keys import (
     Demand,
     ExclusiveKeys,
@@ -160,6 +161,12 @@ def _load(name: str, section: str) -> FrameworkKeys:
         settled=tuple(policy["settled"]),
         elsewhere=partial(_elsewhere, document["family"]),
         reader=section or document["family"],
+        loaders={
+            format_id: Loader(
+                **{k: tuple(v) if type(v) is list else v for k, v in row.items()}
+            )
+            for format_id, row in document.get("loaders", {}).items()
+        },
     )
 
 

@@ -5,6 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from speccheck.validator.evidence.accepted_values import (
+    Accepted,
+    Loader,
+    TypedRow,
+    accepted,
+    accepted_block,
+)
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place
@@ -268,6 +275,7 @@ class FrameworkKeys(Record):
         settled: policies for whose keys the table holds in later releases, too.
         elsewhere: for a key of another framework the name of that, and the key here.
         reader: what reads the keys, as messages name it: axolotl, SkyPilot, MPIJob.
+        loaders: how the loader of each format takes values, by format.
     """
 
     framework: str
@@ -287,6 +295,7 @@ class FrameworkKeys(Record):
     settled: tuple[UnknownKeyPolicy, ...] = ()
     elsewhere: Callable[[str], tuple[str, str] | None] = _nowhere
     reader: str = ""
+    loaders: Mapping[str, Loader] = {}
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -300,6 +309,14 @@ class FrameworkKeys(Record):
         A block that has no row of its own is known and yet has no row.
         """
         return _row(self, dotted(path))
+
+    def accepted(self, path: KeyPath, format_id: str) -> Accepted | None:
+        """Return what may stand at a key in a file of a format; None: not known."""
+        loader = self.loaders.get(format_id)
+        name = _tabulated(self, dotted(path)) if loader is not None else None
+        if name is None or (name not in self.rows and f"{name}[]" in self.blocks):
+            return None
+        return _accepted(self, name, format_id)
 
     def is_known(self, path: KeyPath) -> bool:
         """Return whether the framework knew the key in any tabulated version."""
@@ -522,6 +539,17 @@ class FrameworkKeys(Record):
 @lru_cache(maxsize=_KEPT)
 def _row(table: FrameworkKeys, text: str) -> KeyRow | None:
     return table.rows.get(_tabulated(table, text) or "")
+
+
+@lru_cache(maxsize=_KEPT)
+def _accepted(table: FrameworkKeys, name: str, format_id: str) -> Accepted:
+    loader = table.loaders[format_id]
+    row = table.rows.get(name)
+    if row is None:
+        return accepted_block(loader)
+    takes_null = any(len(step) > 1 and step[1] is None for step in row.defaults)
+    typed = TypedRow(row.path, row.type, row.choices, row.range, takes_null)
+    return accepted(typed, loader)
 
 
 @lru_cache(maxsize=_KEPT)

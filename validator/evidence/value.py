@@ -11,6 +11,7 @@ Status = Literal[
     "stated",
     "derived",
     "default",
+    "invalid",
     "unknown",
     "conflict",
     # of a node
@@ -71,6 +72,7 @@ class MissingEvidence(Exception):  # noqa: N818 - a fact about the input, not an
 class Value(Record, Generic[T_co]):
     """A leaf of the plan.
 
+    An invalid one is stated and no value that its framework takes: it has no `value`.
     `note` says how a derived value was worked out, in which version a default holds,
     or why the value is unknown. A conflicting value has no `value`: `alternatives`
     holds the texts that were stated, in the order of `places`.

@@ -77,7 +77,7 @@ def _value(change: DumpedChange, style: Style) -> Iterator[str]:
 
 def _text(leaf: Value[object]) -> str:
     if leaf.value is None:
-        return "conflict" if leaf.status == "conflict" else "unknown"
+        return leaf.status if leaf.status in {"conflict", "invalid"} else "unknown"
     return printable(hidden(written(leaf.value)))
 
 
@@ -197,6 +197,7 @@ _COLOURS = {
     "stated": "good",
     "derived": "good",
     "conflict": "error",
+    "invalid": "error",
     "unknown": "unknown",
     "default": "dim",
 }

@@ -20,9 +20,16 @@ from speccheck.validator.sources.reader import Fact, FactSheet
 
 
 class Unusable(Record):
-    """A text that is there but cannot be worked out; `reason` is for the reader."""
+    """A text that is there but cannot be worked out; `reason` is for the reader.
+
+    Attributes:
+        reason: what stands there.
+        is_invalid: no framework can take it for a value of the field. Other texts are
+            filled in by another tool, or mean what only the run shows.
+    """
 
     reason: str
+    is_invalid: bool = False
 
 
 Convert = Callable[[object], object]
@@ -48,12 +55,12 @@ def placeholder(value: object) -> Unusable | None:
 def integer(value: object) -> object:
     """Return a whole number; a number in quotes is not one."""
     if isinstance(value, bool):
-        return Unusable(f"{value} is not a whole number")
+        return Unusable(f"{value} is not a whole number", is_invalid=True)
     if isinstance(value, int):
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return placeholder(value) or Unusable(f"{value!r:.60} is not a whole number")
+    return placeholder(value) or _invalid(value, "is not a whole number")
 
 
 def integer_text(value: object) -> object:
@@ -66,17 +73,23 @@ def integer_text(value: object) -> object:
 def number(value: object) -> object:
     """A finite number; texts such as `2e-5` count, since their loader coerces them."""
     if isinstance(value, bool):
-        return Unusable(f"{value} is not a number")
+        return Unusable(f"{value} is not a number", is_invalid=True)
     if isinstance(value, str):
         parsed = parse_number(value)
         if parsed is None:
-            return placeholder(value) or Unusable(f"{value!r:.60} is not a number")
+            return placeholder(value) or _invalid(value, "is not a number")
         value = parsed
     if not isinstance(value, int | float):
-        return Unusable(f"{value!r:.60} is not a number")
+        return _invalid(value, "is not a number")
     if not -_LARGEST < value < _LARGEST:  # also what is not a number at all
-        return Unusable(f"{value!r:.60} is no finite number")
+        return _invalid(value, "is no finite number")
     return float(value)
+
+
+def _invalid(value: object, why: str) -> Unusable:
+    """Say that a value is none of a field; of lists only the key table can."""
+    is_invalid = not isinstance(value, list | dict)
+    return Unusable(f"{value!r:.60} {why}", is_invalid)
 
 
 def parse_number(text: str) -> float | None:
@@ -97,7 +110,7 @@ def boolean(value: object) -> object:
             return True
         if word in FALSE_TEXTS:
             return False
-    return placeholder(value) or Unusable(f"{value!r:.60} is neither true nor false")
+    return placeholder(value) or _invalid(value, "is neither true nor false")
 
 
 def text(value: object) -> object:
@@ -219,7 +232,8 @@ def apply(
 def put(sheet: FactSheet, leaf: str, converted: object, at: KeyPath | Place) -> None:
     """State what a conversion gave: the value, or that it is of no use."""
     if isinstance(converted, Unusable):
-        sheet.unusable(leaf, converted.reason, at)
+        note = sheet.invalid if converted.is_invalid else sheet.unusable
+        note(leaf, converted.reason, at)
     else:
         sheet.state(leaf, converted, at)
 

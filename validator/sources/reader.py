@@ -191,6 +191,14 @@ class FactSheet:
             reason = resolution.note
         self.facts.append(Fact(name, None, "unknown", (place,), reason))
 
+    def invalid(self, name: str, reason: str, at: KeyPath | Place) -> None:
+        """Record that what is stated is no value of the leaf."""
+        place, resolution = self._where(at)
+        if resolution is not None and not resolution.is_known:
+            self.facts.append(Fact(name, None, "unknown", (place,), resolution.note))
+        else:
+            self.facts.append(Fact(name, None, "invalid", (place,), reason))
+
     def _where(self, at: KeyPath | Place) -> tuple[Place, Resolution | None]:
         if isinstance(at, Place):
             return at, None

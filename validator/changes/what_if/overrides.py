@@ -147,7 +147,7 @@ def _is_known(draft: Draft, *names: str) -> bool:
 def _world_of_data_parallel(draft: Draft) -> None:
     """The GPUs that a set number of data-parallel ranks asks for."""
     ranks, degrees = draft.new(DATA), model_parallel_ranks(draft.leaves)
-    if degrees is None:
+    if degrees is None or ranks is None:
         return
     draft.keep(LOCAL)
     draft.drop(NODES)

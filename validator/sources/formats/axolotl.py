@@ -85,6 +85,12 @@ def _offload(value: object) -> object:
     return True if value in _OFFLOAD_WORDS else boolean(value)
 
 
+def _degree(value: object) -> object:
+    """Return a parallel degree; 0 means that it is not set."""
+    size = integer_text(value)
+    return 1 if size == 0 and size is not False else size
+
+
 _FIELDS: Fields = {
     "micro_batch_size": ("batch.micro_batch_size", integer_text),
     "gradient_accumulation_steps": ("batch.gradient_accumulation_steps", integer_text),
@@ -93,12 +99,12 @@ _FIELDS: Fields = {
     "fp16": ("precision.fp16", boolean),
     "fp8": ("precision.fp8", boolean),
     "tf32": ("precision.tf32", boolean),
-    "tensor_parallel_size": ("parallelism.tensor_parallel_size", integer_text),
-    "context_parallel_size": ("parallelism.context_parallel_size", integer_text),
-    "sequence_parallel_degree": ("parallelism.context_parallel_size", integer_text),
-    "expert_parallel_size": ("parallelism.expert_parallel_size", integer_text),
-    "dp_shard_size": ("parallelism.shard_size", integer_text),
-    "dp_replicate_size": ("parallelism.replicate_size", integer_text),
+    "tensor_parallel_size": ("parallelism.tensor_parallel_size", _degree),
+    "context_parallel_size": ("parallelism.context_parallel_size", _degree),
+    "sequence_parallel_degree": ("parallelism.context_parallel_size", _degree),
+    "expert_parallel_size": ("parallelism.expert_parallel_size", _degree),
+    "dp_shard_size": ("parallelism.shard_size", _degree),
+    "dp_replicate_size": ("parallelism.replicate_size", _degree),
     "activation_offloading": ("memory.activation_offload", _offload),
     "attn_implementation": ("kernels.attention_backend", attention),
     "torch_compile": ("kernels.compiled", boolean),

@@ -6,6 +6,7 @@ Afterwards what follows from several fields together is derived (`derive`).
 from collections.abc import Iterable
 from typing import Any
 
+from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.sources.reader import Fact
 
@@ -13,7 +14,7 @@ from speccheck.validator.sources.reader import Fact
 # H100 80 GB), so `H100-80GB` and an instance type with one such board agree.
 _TOLERANCE = {"cluster.accelerator_memory_bytes": 0.1}
 _EXACT = 1e-9
-_RANK = {"stated": 0, "derived": 1, "unknown": 2, "default": 3}
+_RANK = {"stated": 0, "derived": 1, "invalid": 2, "unknown": 2, "default": 3}
 
 
 def merge(facts: Iterable[Fact]) -> dict[str, Value[Any]]:
@@ -26,7 +27,7 @@ def merge(facts: Iterable[Fact]) -> dict[str, Value[Any]]:
     by_name: dict[str, list[Fact]] = {}
     for fact in facts:
         by_name.setdefault(fact.name, []).append(fact)
-    return {name: _one(name, rows) for name, rows in by_name.items()}
+    return {name: within_domain(_one(name, rows)) for name, rows in by_name.items()}
 
 
 def _one(name: str, rows: list[Fact]) -> Value[Any]:

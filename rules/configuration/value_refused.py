@@ -1,0 +1,106 @@
+"""A value that its key does not take.
+
+Why it hurts: the framework stops at start-up, after the allocation has been granted, or
+computes with a text where a number belongs.
+
+What passes: values of the type, the choices and the range that the key table of the
+framework lists, in any of the spellings that its loader converts.
+
+What stays open: texts that another tool fills in before the framework reads them.
+
+Where it does not apply: keys that the table lists without a type, and files of formats
+without a table; numbers and switches written as texts (refused_value_type).
+
+Source: the key tables of the frameworks, each row with the declaration that it was read
+from, and how the loader of each framework converts (`loaders`).
+
+Bad::
+
+    lr_scheduler_type: cosin
+
+Good::
+
+    lr_scheduler_type: cosine
+"""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.accepted_values import (
+    ValueFault,
+    shown_value,
+    value_fault,
+)
+from speccheck.validator.evidence.finding import Fix, to_set
+from speccheck.validator.evidence.plan import TrainingPlan
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
+from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-010")
+def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
+    """Judge each value against its key table, and what the plan can hold."""
+    refused: set[tuple[str, KeyPath]] = set()
+    for file, key, fault in _faults(stated):
+        refused.add((file.file, key.path))
+        if fault is None:
+            continue
+        name, value = key.place.key, shown_value(key.value)
+        reader = file.catalogue.reader if file.catalogue else ""
+        hint = f"; did you mean {fault.meant}?" if fault.meant else ""
+        yield fail(
+            f"{name} {value}: {reader} takes {fault.takes}{hint}",
+            at=key.value_place,
+            measured=value,
+            required=fault.takes,
+            cost="the framework stops, or goes on with another value",
+            remedy=f"Set {name} to {fault.meant or fault.takes}.",
+            fix=_meant(key, fault),
+        )
+    for field in plan.told():
+        if field.status != "invalid":
+            continue
+        name, at = field.name, (field.name, ())
+        for place in field.places[:1]:
+            name, at = place.key, (place.file, place.path)
+        if at in refused:
+            continue
+        refused.add(at)
+        yield fail(
+            f"{name}: {field.note}",
+            at=field,
+            cost="the framework stops, or computes with a number that means nothing",
+            remedy=f"Give {name} the number that is meant.",
+        )
+    if not refused and any(_loader(file) and file.keys for file in stated.files):
+        yield passed()
+
+
+def _faults(
+    stated: StatedKeys,
+) -> Iterator[tuple[KeyedFile, StatedKey, ValueFault | None]]:
+    """Yield the refused values; no fault where refused_value_type tells it."""
+    for file in stated.files:
+        table = file.catalogue
+        if table is None or not _loader(file):
+            continue
+        retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
+        for key in file.keys:
+            taken = table.accepted(key.path, file.format) if key.is_sure else None
+            if key.path in retyped:
+                yield file, key, None
+            elif taken is not None and (fault := value_fault(taken, key.value)):
+                yield file, key, fault
+
+
+def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
+    """Return the choice that is one slip away, as the file would hold it."""
+    if not fault.meant:
+        return None
+    says = f"set {key.place.key} to {fault.meant}"
+    return Fix(says, (to_set(key.value_place, fault.meant),), is_safe=False)
+
+
+def _loader(file: KeyedFile) -> bool:
+    """Return whether it is known how the loader of a file takes values."""
+    return file.catalogue is not None and file.format in file.catalogue.loaders
