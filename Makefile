@@ -71,6 +71,7 @@ lint: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/mypy --strict
 	$(BIN)/mypy --strict tests bench tools docs/theme
 	$(BIN)/pyright
+	cd .imports/speccheck && ../../$(BIN)/pyright
 
 format: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/ruff format .

@@ -33,7 +33,7 @@ from speccheck.validator.evidence.accepted_values import (
 from speccheck.validator.evidence.finding import Fix, to_set
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
-from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -60,9 +60,8 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
     for field in plan.told():
         if field.status != "invalid":
             continue
-        name, at = field.name, (field.name, ())
-        for place in field.places[:1]:
-            name, at = place.key, (place.file, place.path)
+        place = next(iter(field.places), Place("", field.name))
+        name, at = place.key, (place.file, place.path or (field.name,))
         if at in refused:
             continue
         refused.add(at)

@@ -34,7 +34,9 @@ class Dialect(Record):
 def loader_of(name: str, table: Mapping[str, Any]) -> Loader:
     """Return how the format of a schema takes values, by its key table."""
     row: Mapping[str, Any] = table["loaders"][name]
-    listed = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    listed: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in row.items()
+    }
     return Loader(**listed)
 
 

@@ -162,12 +162,19 @@ def _load(name: str, section: str) -> FrameworkKeys:
         elsewhere=partial(_elsewhere, document["family"]),
         reader=section or document["family"],
         loaders={
-            format_id: Loader(
-                **{k: tuple(v) if type(v) is list else v for k, v in row.items()}
-            )
+            format_id: _loader(row)
             for format_id, row in document.get("loaders", {}).items()
         },
     )
+
+
+def _loader(row: Mapping[str, Any]) -> Loader:
+    """Return how a loader takes values; lists of JSON are tuples."""
+    given: dict[str, Any] = {
+        name: tuple(value) if type(value) is list else value
+        for name, value in row.items()
+    }
+    return Loader(**given)
 
 
 def _tests(rows: Sequence[Mapping[str, Any]]) -> tuple[KeyTest, ...]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.cli.reports import outputs_of, write_forms
+from speccheck.validator.cli.reports import Forms, outputs_of, write_forms
 from speccheck.validator.editions.edition import Edition, load_edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
@@ -172,11 +172,11 @@ def bench_judge(line: CommandLine) -> int:
     outcome = outcome_of(judge(results.runs, limits), plans, results.problems)
     written = _write_next(outcome, line)
     full = line.has("full")
-    forms = {
-        "text": lambda style: judgement_text(  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: judgement_text(
             outcome, limits, style, full=full, written=written
         ),
-        "json": lambda _: judgement_json(outcome, limits),  # pyright: ignore[reportUnknownLambdaType]
+        "json": lambda _: judgement_json(outcome, limits),
     }
     write_forms(line, outputs, forms)
     return outcome.exit_code

@@ -44,7 +44,7 @@ from speccheck.validator.certification.needs import (
 from speccheck.validator.certification.run_plan import ENGINES, RunPlan, run_plan
 from speccheck.validator.certification.statement import Issue, derived, predicate
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.cli.reports import outputs_of, style_of, write_forms
+from speccheck.validator.cli.reports import Forms, outputs_of, style_of, write_forms
 from speccheck.validator.editions.compose import find_profile, may_certify
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.evidence.record import Record
@@ -307,10 +307,10 @@ def _compared(line: CommandLine) -> int:
     outputs = outputs_of(line)
     text_lists = [(path, certificate_of(read_text(path), path)) for path in paths]
     table = table_of(text_lists, utc_now())
-    forms = {
-        "text": lambda style: table_text(table, style),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: table_json(table),  # pyright: ignore[reportUnknownLambdaType]
-        "markdown": lambda _: table_markdown(table),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: table_text(table, style),
+        "json": lambda _: table_json(table),
+        "markdown": lambda _: table_markdown(table),
     }
     write_forms(line, outputs, forms)
     return 0

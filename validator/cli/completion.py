@@ -43,8 +43,9 @@ def _profiles(begin: str = "") -> Words:
 
 def _of(module: str, name: str) -> Words:
     """Return what a name in a module of the program lists, or returns."""
+    value: Words | Callable[[], Words]
     value = getattr(import_module(f"speccheck.{module}"), name)
-    return tuple(value() if callable(value) else value)  # pyright: ignore[reportArgumentType]
+    return tuple(value() if callable(value) else value)
 
 
 def _topics() -> Words:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.cli.reports import Output, outputs_of, write_forms
+from speccheck.validator.cli.reports import Forms, Output, outputs_of, write_forms
 from speccheck.validator.comparison.snapshots import SnapshotSide, compare, side_of
 from speccheck.validator.report.diff_json import diff_json
 from speccheck.validator.report.diff_text import diff_text
@@ -48,9 +48,9 @@ def diff(line: CommandLine) -> int:
     comparison = compare(a, b, is_one_machine=line.has("one_machine"))
     code = _code(comparison.verdict, line)
     full = line.has("full")
-    forms = {
-        "text": lambda style: diff_text(comparison, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: diff_json(comparison, code),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: diff_text(comparison, style, full=full),
+        "json": lambda _: diff_json(comparison, code),
     }
     write_forms(line, outputs, forms)
     return code
@@ -118,9 +118,9 @@ def _documents(
     compared = _compared(kind, texts, (line.files[0], line.files[1]))
     code = _code(compared.verdict, line)
     full = line.has("full")
-    forms = {
-        "text": lambda style: document_diff_text(compared, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: document_diff_json(compared, code),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: document_diff_text(compared, style, full=full),
+        "json": lambda _: document_diff_json(compared, code),
     }
     write_forms(line, outputs, forms)
     return code

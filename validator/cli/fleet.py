@@ -16,7 +16,7 @@ from speccheck.validator.cli.command_line import (
     with_settings,
 )
 from speccheck.validator.cli.option_table import FAIL_ON
-from speccheck.validator.cli.reports import Output, outputs_of, write_forms
+from speccheck.validator.cli.reports import Forms, Output, outputs_of, write_forms
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
@@ -79,10 +79,10 @@ def fleet(line: CommandLine) -> int:
     fleet_context = FleetContext(run, verdict, line.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
-    forms = {
-        "text": lambda style: fleet_text(fleet_context, style),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: fleet_json(fleet_context),  # pyright: ignore[reportUnknownLambdaType]
-        "html": lambda _: _page(fleet_context),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: fleet_text(fleet_context, style),
+        "json": lambda _: fleet_json(fleet_context),
+        "html": lambda _: _page(fleet_context),
     }
     write_forms(line, outputs, forms)
     if drain is not None:
@@ -397,9 +397,9 @@ def history(line: CommandLine) -> int:
     except HistoryError as error:
         raise UsageError(str(error)) from error
     full = line.has("full")
-    forms = {
-        "text": lambda style: history_text(result, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: history_json(result),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: history_text(result, style, full=full),
+        "json": lambda _: history_json(result),
     }
     write_forms(line, outputs, forms)
     return 0 if result.runs else _NOTHING

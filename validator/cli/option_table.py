@@ -111,8 +111,8 @@ def rows(
     group: str, commands: AbstractSet[str], *several: Columns
 ) -> tuple[Option, ...]:
     """Return rows of a group, of these commands where a row names none itself."""
-    of_all = {"group": group, "commands": commands}
-    return tuple(Option(**{**of_all, **columns}) for columns in several)  # pyright: ignore[reportArgumentType]
+    of_all: Columns = {"group": group, "commands": commands}
+    return tuple(Option(**{**of_all, **columns}) for columns in several)
 
 
 def _alone(name: str, text: str, kind: Kind, default: str = "{}") -> Columns:

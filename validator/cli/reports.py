@@ -36,6 +36,8 @@ _DEFAULT_WIDTH = 80
 _REMEDY = "name another file"
 _MOST_BYTES = 16 * 1024 * 1024  # what is longer is no configuration by hand
 _GITHUB = "github"
+# By format, what writes a document in a style, whole or in pieces.
+Forms = Mapping[str, Callable[[Style], Iterable[str]]]
 
 
 class Output(Record):
@@ -134,7 +136,7 @@ def style_of(line: CommandLine, *, to_file: bool) -> Style:
 def write_forms(
     line: CommandLine,
     outputs: Iterable[Output],
-    forms: Mapping[str, Callable[[Style], Iterable[str]]],
+    forms: Forms,
 ) -> None:
     """Write a document in each form that is asked for: all of its files, or none.
 

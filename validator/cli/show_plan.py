@@ -3,7 +3,7 @@
 from speccheck.validator.changes.what_if.assignments import WhatIfError, assignments
 from speccheck.validator.cli.command_line import CommandLine, with_settings
 from speccheck.validator.cli.guarded import USAGE
-from speccheck.validator.cli.reports import outputs_of, write_forms
+from speccheck.validator.cli.reports import Forms, outputs_of, write_forms
 from speccheck.validator.cli.request import files_request
 from speccheck.validator.report.plan_json import plan_json
 from speccheck.validator.report.plan_text import plan_text
@@ -25,9 +25,9 @@ def show_plan(line: CommandLine) -> int:
     context_facts(request.judging.context)  # refuses unknown names before any work
     view = plan_view(request, assignments(line.texts("what_if")))
     full = line.has("full")
-    forms = {
-        "text": lambda style: plan_text(view, style, full=full),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: plan_json(view),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: plan_text(view, style, full=full),
+        "json": lambda _: plan_json(view),
     }
     write_forms(line, outputs, forms)
     if any(

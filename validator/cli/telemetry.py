@@ -8,7 +8,7 @@ from speccheck.validator.cli.command_line import (
     with_settings,
 )
 from speccheck.validator.cli.option_table import FAIL_ON
-from speccheck.validator.cli.reports import outputs_of, write_forms
+from speccheck.validator.cli.reports import Forms, outputs_of, write_forms
 from speccheck.validator.cli.request import USES, request_of
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.summary import exit_of, summarize
@@ -43,9 +43,9 @@ def telemetry(line: CommandLine) -> int:
         full=line.has("full"),
         fail_on=fail_on,
     )
-    forms = {
-        "text": lambda style: report(report_context, style),  # pyright: ignore[reportUnknownLambdaType]
-        "json": lambda _: telemetry_json(report_context),  # pyright: ignore[reportUnknownLambdaType]
+    forms: Forms = {
+        "text": lambda style: report(report_context, style),
+        "json": lambda _: telemetry_json(report_context),
     }
     write_forms(line, outputs, forms)
     return report_context.ending.code

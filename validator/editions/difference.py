@@ -562,7 +562,7 @@ def _asks_less(field: str, before: object, after: object) -> bool:
 
 def _profile_change(value: object) -> str:
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return ", ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
 
 

@@ -107,7 +107,7 @@ class BoundRule(Record):
             beside_edition,
         )
 
-        return beside_edition(self, findings, number)  # pyright: ignore[reportArgumentType]
+        return beside_edition(self, findings, number)
 
     def passes(self, number: int) -> bool:
         """Whether the rule says of one part, or of all, that it holds, and no more.

@@ -6,8 +6,9 @@ null, `${...}`) is a matter of the framework's loader and of the classes behind 
 """
 
 import math
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -383,11 +384,11 @@ def is_filled_in(value: object) -> bool:
     return isinstance(value, dict) and any(map(is_filled_in, value.values()))
 
 
-_HOLDS: Mapping[str, Any] = {
-    ">=": lambda number, limit: number >= limit,
-    "<=": lambda number, limit: number <= limit,
-    ">": lambda number, limit: number > limit,
-    "<": lambda number, limit: number < limit,
+_HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
 }
 
 
@@ -419,11 +420,3 @@ def shown_value(value: object) -> str:
     else:
         text = _shown(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def numbers_of(values: Iterator[object]) -> Iterator[float]:
-    """Yield the numbers among values."""
-    for value in values:
-        number = _number(value)
-        if number is not None:
-            yield number

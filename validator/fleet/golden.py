@@ -264,7 +264,7 @@ def golden_file(path: str) -> Golden:
             golden_profile,
         )
 
-        return golden_profile(documents[0])  # pyright: ignore[reportReturnType]
+        return golden_profile(documents[0])
     problem = "neither a snapshot nor a profile of a fleet"
     remedy = "give what speccheck probe --out or speccheck fleet --baseline wrote"
     raise ReadError(path, "syntax", problem, remedy)

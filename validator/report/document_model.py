@@ -5,10 +5,11 @@ writes one imports this module.
 """
 
 import re
-from functools import cache
+from functools import cache, reduce
 from inspect import cleandoc
+from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -76,4 +77,7 @@ def _in_model(hint: Any) -> Any:  # noqa: ANN401 - as annotations are
     if origin is tuple and parts[-1] is Ellipsis:
         return list[_in_model(parts[0])]  # type: ignore[misc]
     made = tuple(map(_in_model, parts))
-    return Union[made] if origin is UnionType else origin[made]  # noqa: UP007 - of any number  # pyright: ignore[reportInvalidTypeArguments]
+    if origin is UnionType:
+        return reduce(or_, made)
+    generic: Any = origin
+    return generic[made]

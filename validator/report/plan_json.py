@@ -50,9 +50,7 @@ class PlanValue(Record):
 
     name: str
     value: bool | int | float | str | tuple[str | int | float, ...] | None
-    status: Literal[
-        "stated", "derived", "default", "invalid", "unknown", "conflict"
-    ]
+    status: Literal["stated", "derived", "default", "invalid", "unknown", "conflict"]
     note: str | None
     alternatives: tuple[str, ...]
     places: tuple[PlanPlace, ...]

@@ -431,7 +431,7 @@ def with_shadow_edition(
     judged: JudgedPlan, inputs: PlanInputs, state: RunState
 ) -> JudgedPlan:
     """Add warnings of what fails by the shadow edition alone."""
-    return judged if state.shadow is None else state.shadow(judged, inputs, state)  # pyright: ignore[reportArgumentType, reportReturnType]
+    return judged if state.shadow is None else state.shadow(judged, inputs, state)
 
 
 STEPS: tuple[PlanStep, ...] = (

@@ -195,7 +195,7 @@ class RunSettings:
 
         result = self._resolved.get(origin)
         if result is None:
-            result = resolved(self._files, origin.closest, origin.above)  # pyright: ignore[reportArgumentType]
+            result = resolved(self._files, origin.closest, origin.above)
             self._resolved[origin] = result
         patterns = patterns_for(result, paths)
         layer = self._layers.get((origin, patterns))

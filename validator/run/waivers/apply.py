@@ -220,7 +220,7 @@ class Waivers:
 
             for load_waiver in load_waivers(policy.waivers, self._known):
                 left = days_left(load_waiver.waiver.until, self.today)
-                self._add(load_waiver._replace(days_left=left))  # pyright: ignore[reportArgumentType]
+                self._add(load_waiver._replace(days_left=left))
         for ignore in policy.file_ignores:
             self._add(_of_setting(ignore))
         if baseline is None and policy.baseline is not None:

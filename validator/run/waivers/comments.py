@@ -88,7 +88,7 @@ def comments_of_script(script: Source, text: str) -> Iterator[Comment]:
     from speccheck.validator.run.waivers.shell_comments import scan_shell  # noqa: PLC0415
 
     own = script.own_text
-    comments = list(_meant(own, LineTable(own), scan_shell(own)))  # pyright: ignore[reportArgumentType]
+    comments = list(_meant(own, LineTable(own), scan_shell(own)))
     if not comments:
         return
     numbers = tuple(
@@ -114,12 +114,12 @@ def _scan(source: Source) -> Scan:
             scan_yaml,
         )
 
-        return scan_yaml(source.name, source.text)  # pyright: ignore[reportReturnType]
+        return scan_yaml(source.name, source.text)
     if source.language == "toml":
         return scan_toml(source)
     from speccheck.validator.run.waivers.shell_comments import scan_shell  # noqa: PLC0415
 
-    return scan_shell(source.text)  # pyright: ignore[reportReturnType]
+    return scan_shell(source.text)
 
 
 def _json_comments(text: str) -> Iterator[tuple[int, int]]:

@@ -29,7 +29,7 @@ from functools import lru_cache
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.capture import CapturedValue, Where  # pyright: ignore[reportAttributeAccessIssue]
+from speccheck.validator.sources.capture import CapturedValue, Where
 from speccheck.validator.sources.formats._printed import (
     GIGA,
     NUMBER,

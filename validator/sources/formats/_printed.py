@@ -15,7 +15,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
+    CapturedValue,
     Where,
     line_span,
     measurement_reading,

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.measurement.telemetry import MetricEntry
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.capture import Capture, CapturedValue, Scalar  # pyright: ignore[reportAttributeAccessIssue]
+from speccheck.validator.sources.capture import Capture, CapturedValue, Scalar
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.formats._printed import absent
 

@@ -12,7 +12,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
+    CapturedValue,
     measurement_reading,
 )
 from speccheck.validator.sources.documents.document import Document

@@ -4,7 +4,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
     Convert,
-    converted,  # pyright: ignore[reportAttributeAccessIssue]
+    converted,
     line_span,
     pci_address,
 )

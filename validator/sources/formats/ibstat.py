@@ -3,9 +3,9 @@
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
+    CapturedValue,
     Convert,
-    converted,  # pyright: ignore[reportAttributeAccessIssue]
+    converted,
     line_span,
     number,
     whole,

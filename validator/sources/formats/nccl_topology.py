@@ -9,7 +9,7 @@ taken over.
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.capture import Capture, converted, pci_address, whole  # pyright: ignore[reportAttributeAccessIssue]
+from speccheck.validator.sources.capture import Capture, converted, pci_address, whole
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
 from speccheck.validator.sources.formats.snapshot import node_reading

@@ -14,7 +14,7 @@ from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
+    CapturedValue,
     Scalar,
     Where,
     measurement_reading,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
+    CapturedValue,
     Scalar,
     line_span,
 )

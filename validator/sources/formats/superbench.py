@@ -21,7 +21,7 @@ from speccheck.validator.evidence.measurement.device import (
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
-    CapturedValue,  # pyright: ignore[reportAttributeAccessIssue]
+    CapturedValue,
     Scalar,
     Where,
     measurement_reading,

@@ -367,8 +367,8 @@ def _precision(config: Config) -> None:
         return
     config.state(leaf, _DTYPES[dtype], "dtype")
     note = f"dtype {dtype} holds for all of the training"
-    values = dict.fromkeys(_WHOLLY, _DTYPES[dtype])
-    add_defaults(config.sheet, fixed_defaults(note, values))  # pyright: ignore[reportArgumentType]
+    values: dict[str, object] = dict.fromkeys(_WHOLLY, _DTYPES[dtype])
+    add_defaults(config.sheet, fixed_defaults(note, values))
 
 
 def _sharding(config: Config) -> None:

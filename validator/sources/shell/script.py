@@ -157,7 +157,7 @@ def parse_script(text: str, known: Mapping[str, str] = _NOTHING_KNOWN) -> Script
         flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
     if "\r\n" in text:
         flow.report("lines end with a carriage return, which a shell does not skip", 0)
-    return flow.script()  # pyright: ignore[reportReturnType]
+    return flow.script()
 
 
 def directives(text: str) -> tuple[Directive, ...]:
@@ -167,7 +167,7 @@ def directives(text: str) -> tuple[Directive, ...]:
     )
 
     text = with_unix_lines(text[:MAX_CHARACTERS])
-    return tuple(read_directives(text, Lines(text)))  # pyright: ignore[reportArgumentType, reportReturnType]
+    return tuple(read_directives(text, Lines(text)))
 
 
 def with_unix_lines(text: str) -> str:
