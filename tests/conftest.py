@@ -12,6 +12,7 @@ import pytest
 from browser import Browser, browser
 from nvml_stand_in import StandIn, build
 from settings_files import DEEPSPEED
+from slow_cases import mark_repeats
 
 # Variables that choose the form of the output, or that a probe reads as the launcher's.
 _OF_THE_CALLER = {
@@ -47,6 +48,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave repeats of costly cases to the slow tests."""
+    mark_repeats(items)
 
 
 @pytest.fixture

@@ -229,3 +229,13 @@ def test_the_links_give_the_import_name() -> None:
 def test_a_package_is_typed(package: str) -> None:
     assert (ROOT / package / "__init__.py").is_file()
     assert (ROOT / package / "py.typed").is_file()
+
+
+def test_costly_tests_with_few_everyday_cases_are_there() -> None:
+    missing = [
+        f"{module}.{name}"
+        for module, counts in EVERYDAY_CASES.items()
+        for name in counts
+        if f"def {name}(" not in (ROOT / "tests" / f"{module}.py").read_text("utf-8")
+    ]
+    assert not missing, "\n".join(missing)

@@ -128,9 +128,7 @@ def test_a_leaf_that_is_gone_makes_no_rule_pass(name: str) -> None:
             assert_no_better(before, verdicts(changed, rules))
 
 
-@pytest.mark.parametrize(
-    "absence", few(ABSENCES, (ABSENCES[0], None).__contains__), ids=str
-)
+@pytest.mark.parametrize("absence", few(ABSENCES, (None,).__contains__), ids=str)
 @pytest.mark.parametrize("name", few(["dgx-h100", "aws-p6-b200"], "dgx-h100".__eq__))
 def test_an_absence_makes_no_rule_pass(name: str, absence: object) -> None:
     node = healthy_node(name)
@@ -140,7 +138,7 @@ def test_an_absence_makes_no_rule_pass(name: str, absence: object) -> None:
         assert_no_better(before, verdicts(changed, rules))
 
 
-@pytest.mark.parametrize("odd", few(ODD, ("NaN", 2**63, [None]).__contains__), ids=repr)
+@pytest.mark.parametrize("odd", few(ODD, (2**63, [None]).__contains__), ids=repr)
 def test_an_odd_value_breaks_no_rule(odd: object) -> None:
     name = "oci-h100-8"
     node = healthy_node(name)

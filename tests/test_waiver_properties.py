@@ -31,6 +31,8 @@ FAILING = [
 ]
 _FIRST = {path.parent: path for path in reversed(FAILING)}.values()
 _EVERYDAY = first_of(FAILING, lambda path: _AREAS[path.parent.name])
+# Nothing about a waiver depends on the rule: a third of the rules, and each area.
+_WAIVED = sorted({*_EVERYDAY, *list(_FIRST)[::3]})
 _OF_COMMENTS = (".yaml", ".yml", ".toml", ".sh", ".sbatch", ".slurm", ".env")
 
 
@@ -38,7 +40,7 @@ def _id(path: Path) -> str:
     return f"{path.parent.name}-{path.stem}"
 
 
-@pytest.mark.parametrize("path", few(FAILING, _EVERYDAY.__contains__), ids=_id)
+@pytest.mark.parametrize("path", few(_WAIVED, _EVERYDAY.__contains__), ids=_id)
 def test_a_waiver_silences_what_it_names_and_nothing_else(
     path: Path, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def room_of(module: str) -> str:
     return "/".join(parts[: 2 if parts[0] == "validator" else 1])
 
 
+@cache
 def rooms() -> list[Room]:
     """Return all rooms, those that import the most of the others first."""
     files: dict[str, list[Path]] = {}
