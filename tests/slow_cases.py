@@ -8,8 +8,8 @@ import pytest
 
 T = TypeVar("T")
 
-# How many cases of a parametrised test run every day, by module and test; the others are
-# slow. Those of a test are alike, and each costs as much as a file of small ones.
+# How many cases of a parametrised test run every day, by module and test; the others
+# are slow. Those of a test are alike, and each costs as much as a file of small ones.
 EVERYDAY_CASES: Mapping[str, Mapping[str, int]] = {
     "test_adapter": {
         "test_a_broken_half_of_a_script_blocks_nobody": 23,

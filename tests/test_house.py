@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from slow_cases import EVERYDAY_CASES
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("validator", "rules", "schemas", "probes")
 LINKS = {name: f"../../{name}" for name in PACKAGES} | {
