@@ -22,7 +22,7 @@ _DOCUMENTS = (*_YAML, ".json", ".toml")
 _SECONDS = 120
 
 
-class Told(NamedTuple):
+class ToolFinding(NamedTuple):
     """One thing that a tool says of a file; rule: the name that it has for it."""
 
     file: str
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     """What a tool says of the files of a run; read: it could read at least one."""
 
     read: bool
-    told: frozenset[Told]
+    findings: frozenset[ToolFinding]
 
 
 class Job(NamedTuple):
@@ -84,7 +84,9 @@ class Speccheck:
         """Judge the files as one run."""
         report = self.report(job)
         result = frozenset(
-            Told(_file(item), item["rule"], item["message"], item["level"] == "error")
+            ToolFinding(
+                _file(item), item["rule"], item["message"], item["level"] == "error"
+            )
             for item in report["findings"]
             if item["outcome"] == "fail" and not item["waived"]
         )
@@ -123,17 +125,17 @@ class Yamllint:
         """Lint those that are YAML by their names."""
         files = [file for file in job.files if file.endswith(_YAML)]
         if not files:
-            return Answer(read=False, told=frozenset())
+            return Answer(read=False, findings=frozenset())
         _, text = _printed((self.program, "-f", "parsable", *files), job.folder)
-        return Answer(read=True, told=frozenset(self._told(text)))
+        return Answer(read=True, findings=frozenset(self._findings(text)))
 
     @staticmethod
-    def _told(text: str) -> Iterator[Told]:
+    def _findings(text: str) -> Iterator[ToolFinding]:
         for line in text.splitlines():
             file, _, rest = line.partition(":")
             level, _, message = rest.partition("[")[2].partition("] ")
             what, _, rule = message.rpartition(" (")
-            yield Told(file, rule.rstrip(")"), what, level == "error")
+            yield ToolFinding(file, rule.rstrip(")"), what, level == "error")
 
 
 class SchemaValidator:
@@ -147,7 +149,7 @@ class SchemaValidator:
 
     def ask(self, job: Job) -> Answer:
         """Validate each file by the schema of its format, where there is one."""
-        outcome: list[Told] = []
+        outcome: list[ToolFinding] = []
         read = False
         for schema, files in self._by_schema(job).items():
             read = True
@@ -157,7 +159,7 @@ class SchemaValidator:
             for item in (*result.get("errors", ()), *result.get("parse_errors", ())):
                 place = item.get("path", "")
                 outcome.append(
-                    Told(item["filename"], place, item["message"], is_error=True)
+                    ToolFinding(item["filename"], place, item["message"], is_error=True)
                 )
         return Answer(read, frozenset(outcome))
 
@@ -192,7 +194,7 @@ class Traincheck:
 
     def ask(self, job: Job) -> Answer:
         """Ask of each file: it takes one at a time."""
-        result: list[Told] = []
+        result: list[ToolFinding] = []
         read = False
         for file in job.files:
             words = (self.program, "check", "--json", file)
@@ -202,7 +204,7 @@ class Traincheck:
             read = True
             for item in json.loads(text)["violations"]:
                 is_error = item["severity"].lower() == "error"
-                result.append(Told(file, item["id"], item["message"], is_error))
+                result.append(ToolFinding(file, item["id"], item["message"], is_error))
         return Answer(read, frozenset(result))
 
 

@@ -32,8 +32,8 @@ from peer_tools import (
     Answer,
     Job,
     Speccheck,
-    Told,
     Tool,
+    ToolFinding,
     all_tools,
     environment,
     schema_of,
@@ -66,7 +66,7 @@ class Score(NamedTuple):
     read: int
     apart: int
     good_errors: int
-    good_told: int
+    good_findings: int
 
 
 class Cost(NamedTuple):
@@ -145,7 +145,9 @@ def with_formats(pair: Pair) -> Pair:
     return pair._replace(bad=bad, good=known(pair.good))
 
 
-def score(tool: Tool, pairs: Sequence[Pair], key: Callable[[Told], object]) -> Score:
+def score(
+    tool: Tool, pairs: Sequence[Pair], key: Callable[[ToolFinding], object]
+) -> Score:
     """What a tool makes of the pairs; key: by what two sayings are the same."""
 
     def ask(pair: Pair) -> tuple[Answer | None, Answer]:
@@ -158,10 +160,11 @@ def score(tool: Tool, pairs: Sequence[Pair], key: Callable[[Told], object]) -> S
     return Score(
         read=sum(bad.read for bad, _ in twins),
         apart=sum(
-            bool({*map(key, bad.told)} - {*map(key, good.told)}) for bad, good in twins
+            bool({*map(key, bad.findings)} - {*map(key, good.findings)})
+            for bad, good in twins
         ),
-        good_errors=sum(any(t.is_error for t in good.told) for _, good in answers),
-        good_told=sum(bool(good.told) for _, good in answers),
+        good_errors=sum(any(t.is_error for t in good.findings) for _, good in answers),
+        good_findings=sum(bool(good.findings) for _, good in answers),
     )
 
 
@@ -286,16 +289,16 @@ def measured(options: argparse.Namespace) -> Iterator[str]:
         pairs = every(1, case_pairs(options.cases))
         yield "### What it finds in cases with twins\n"
         yield _score_table(
-            {tool.name: score(tool, pairs, _as_told) for tool in all_tools(tools)},
+            {tool.name: score(tool, pairs, _as_row) for tool in all_tools(tools)},
             pairs,
         )
 
 
-def _by_rule(result: Told) -> object:
+def _by_rule(result: ToolFinding) -> object:
     return result.rule
 
 
-def _as_told(result: Told) -> object:
+def _as_row(result: ToolFinding) -> object:
     return result
 
 

@@ -160,10 +160,10 @@ def _row(kind: str, count: int, slow: int, keeps: float, seeds: int) -> str:
         blamed += bool(outcome.blamed - result.slow.keys())
         left += bool(outcome.suspects)
         rounds += outcome.rounds
-    all_found = f"{number / seeds:.1%}" if slow else "-"
+    detected = f"{number / seeds:.1%}" if slow else "-"
     speed = f"{keeps:.0%}" if slow else "-"
     return (
-        f"| {kind} | {count:,} | {slow} | {speed} | {seeds:,} | {all_found} | {blamed} "
+        f"| {kind} | {count:,} | {slow} | {speed} | {seeds:,} | {detected} | {blamed} "
         f"| {left} | {rounds / seeds:.1f} |"
     )
 

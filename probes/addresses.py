@@ -5,7 +5,7 @@ import re
 import socket
 import struct
 
-from speccheck.probes.found import Absence
+from speccheck.probes.raw_value import Absence
 from speccheck.probes.root import Root, absence_of
 
 IPV4_SOURCE = "SIOCGIFADDR"
@@ -21,7 +21,7 @@ _FIELDS = 6
 def has_ipv4(root: Root, name: str) -> bool | Absence:
     """Asked of the kernel; of a copy, its routes may show it."""
     if root.is_live:
-        return _asked(name)
+        return _answer(name)
     routes = root.text(_ROUTES)
     if isinstance(routes, Absence):
         return routes
@@ -31,7 +31,7 @@ def has_ipv4(root: Root, name: str) -> bool | Absence:
     return Absence("absent", _ROUTES, "names no route of it")
 
 
-def _asked(name: str) -> bool | Absence:
+def _answer(name: str) -> bool | Absence:
     """The kernel's answer; a read that needs no privilege."""
     import fcntl  # noqa: PLC0415 - not on every system
 

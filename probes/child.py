@@ -9,8 +9,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from speccheck.probes.found import Sheet, line
 from speccheck.probes.parent import end_with_parent
+from speccheck.probes.raw_value import Sheet, line
 from speccheck.probes.root import Root
 
 

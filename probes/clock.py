@@ -9,7 +9,7 @@ marked as not synchronised (adjtimex(2), include/uapi/linux/timex.h).
 import ctypes
 import os
 
-from speccheck.probes.found import Absence, Sheet
+from speccheck.probes.raw_value import Absence, Sheet
 from speccheck.probes.root import Root
 
 SOURCE = "adjtimex"
@@ -35,7 +35,11 @@ class _Timex(ctypes.Structure):
 
 def put_clock(root: Root, sheet: Sheet) -> None:
     """Put down whether the clock is kept, and how well."""
-    absence = _asked() if root.is_live else Absence("absent", SOURCE, "no live machine")
+    absence = (
+        _kernel_clock()
+        if root.is_live
+        else Absence("absent", SOURCE, "no live machine")
+    )
     if isinstance(absence, Absence):
         for leaf in _LEAVES:
             sheet.put("host", leaf, absence, SOURCE)
@@ -47,7 +51,7 @@ def put_clock(root: Root, sheet: Sheet) -> None:
     sheet.put("host", _LEAVES[1], milliseconds, SOURCE)
 
 
-def _asked() -> _Timex | Absence:
+def _kernel_clock() -> _Timex | Absence:
     timex = _Timex()
     try:
         answer = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex))

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from speccheck.probes.found import Sheet
+from speccheck.probes.raw_value import Sheet
 from speccheck.validator import VERSION
 
 SCHEMA = "speccheck-snapshot/1"
@@ -44,10 +44,10 @@ class Taken:
     """A probe that runs, and what it has told."""
 
     __slots__ = (
-        "asked",
         "doing",
         "ended",
         "failure",
+        "heard_seconds",
         "longest",
         "name",
         "pending",
@@ -62,7 +62,7 @@ class Taken:
         self.doing = ""
         self.failure = ""
         self.ended = False
-        self.asked = 0.0  # when it told what it is doing
+        self.heard_seconds = 0.0  # when it last said what it does
         self.longest = (0.0, "")  # seconds of one thing, and what that was
 
     def lines(self, chunk: bytes) -> Iterator[list[Any]]:
@@ -72,7 +72,7 @@ class Taken:
             result = json.loads(data)
             if result[0] == "doing":
                 self.went_on()
-                self.doing, self.asked = result[1], time.monotonic()
+                self.doing, self.heard_seconds = result[1], time.monotonic()
             elif result[0] == "failed":
                 self.failure = result[1]
             elif result[0] == "done":
@@ -84,7 +84,7 @@ class Taken:
     def went_on(self) -> None:
         """What it was doing is over, or was waited for until now."""
         if self.doing:
-            seconds = time.monotonic() - self.asked
+            seconds = time.monotonic() - self.heard_seconds
             self.longest = max(self.longest, (seconds, self.doing))
 
 

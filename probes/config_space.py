@@ -4,7 +4,7 @@ Users without privileges get its first 64 bytes; capabilities lie behind them. O
 and bits: PCI Express Base Specification, as in include/uapi/linux/pci_regs.h.
 """
 
-from speccheck.probes.found import Absence
+from speccheck.probes.raw_value import Absence
 
 _STATUS, _HAS_LIST = 0x06, 0x10
 _FIRST = 0x34

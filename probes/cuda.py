@@ -9,7 +9,7 @@ module loaded.
 import ctypes
 import os
 
-from speccheck.probes.found import Absence, Found, Sheet
+from speccheck.probes.raw_value import Absence, RawValue, Sheet
 from speccheck.probes.root import Root
 
 KINDS = ("driver",)
@@ -31,7 +31,7 @@ def probe(root: Root, sheet: Sheet, device: str = _UNIFIED_MEMORY) -> None:
     sheet.put("driver", "cuda_start_status", _status(root, sheet, device), _SOURCE)
 
 
-def _status(root: Root, sheet: Sheet, device: str) -> Found:
+def _status(root: Root, sheet: Sheet, device: str) -> RawValue:
     if not root.is_live:
         message = "a copy of the files has no GPUs to ask"
         return Absence("absent", _SOURCE, message)

@@ -2,8 +2,8 @@
 
 import re
 
-from speccheck.probes.found import Absence, Found, Sheet, formed
 from speccheck.probes.libraries import put_libraries
+from speccheck.probes.raw_value import Absence, RawValue, Sheet, formed
 from speccheck.probes.root import Root
 from speccheck.probes.running import SOURCE as PROCESSES
 from speccheck.probes.running import processes
@@ -93,11 +93,11 @@ def probe(root: Root, sheet: Sheet, topology_file: str = "") -> None:
 
 def _put_memory_of_peers(sheet: Sheet, root: Root) -> None:
     """What lets newer CUDA run, and adapters reach GPU memory, beside the driver."""
-    result: Found = root.exists(_COMPATIBILITY)
+    result: RawValue = root.exists(_COMPATIBILITY)
     if not result and not root.exists("/usr"):
         result = Absence("absent", "/usr")
     sheet.put("driver", "cuda_compatibility_is_installed", result, _COMPATIBILITY)
-    registered: Found = any(root.exists(path) for path in _PEER_MEMORY)
+    registered: RawValue = any(root.exists(path) for path in _PEER_MEMORY)
     if not registered and not root.exists("/sys/module"):
         registered = Absence("absent", "/sys/module")
     sheet.put("driver", "peer_memory_is_registered", registered, _PEER_MEMORY[0])
@@ -105,7 +105,7 @@ def _put_memory_of_peers(sheet: Sheet, root: Root) -> None:
 
 def _put_topology_file(sheet: Sheet, root: Root, path: str | Absence) -> None:
     sheet.put("driver", "topology_file", path, _TOPOLOGY)
-    addresses: Found = path
+    addresses: RawValue = path
     if not isinstance(path, Absence):
         addresses = formed(root.text(path), named_addresses)
     source = _TOPOLOGY if isinstance(path, Absence) else path
@@ -124,7 +124,7 @@ def _topology_file(root: Root) -> str | Absence:
     return Absence("absent", _TOPOLOGY, "is not set")
 
 
-def named_addresses(text: str) -> Found:
+def named_addresses(text: str) -> RawValue:
     """Of the busid attributes of a topology file, each once."""
     result = re.findall(r"""busid=["']([0-9a-fA-F:.]{7,16})["']""", text)
     return [*dict.fromkeys(item.lower() for item in result)]
@@ -147,7 +147,7 @@ def _kernel_module(root: Root, sheet: Sheet) -> None:
     sheet.put("driver", "dma_buf_is_exported", result, source)
 
 
-def module_version(text: str) -> Found:
+def module_version(text: str) -> RawValue:
     """`NVRM version: ... Kernel Module  550.54.15  ...`."""
     matched = _MODULE_VERSION.search(text)
     if matched is None:
@@ -156,8 +156,8 @@ def module_version(text: str) -> Found:
 
 
 def dma_buf(
-    *, is_open: bool | Absence, version: Found, release: str | Absence
-) -> Found:
+    *, is_open: bool | Absence, version: RawValue, release: str | Absence
+) -> RawValue:
     """Whether memory of GPUs can be registered with a network adapter by dma-buf.
 
     The open module does it from 515 on, with Linux 5.12 or a kernel whose vendor has
@@ -191,7 +191,7 @@ def _nodes(root: Root, sheet: Sheet) -> None:
     sheet.put("driver", "device_nodes", [*texts], source)
     sheet.put("driver", "device_nodes_denied", [*denied], source)
     channels = root.names(_CHANNELS)
-    count: Found
+    count: RawValue
     if not isinstance(channels, Absence):
         count = sum(bool(re.fullmatch(r"channel\d+", channel)) for channel in channels)
     elif channels.status == "absent" and "nvidiactl" in texts:
@@ -201,7 +201,7 @@ def _nodes(root: Root, sheet: Sheet) -> None:
     sheet.put("driver", "imex_channels", count, _CHANNELS)
 
 
-def _modules(root: Root) -> Found:
+def _modules(root: Root) -> RawValue:
     """Loaded ones, and those built into the kernel that have parameters."""
     text = root.text(_MODULES)
     folders = root.names(_LOADED)
@@ -216,13 +216,13 @@ def _modules(root: Root) -> Found:
 def _daemons(root: Root, sheet: Sheet) -> None:
     seen = processes(root)
     for leaf, name in _DAEMONS.items():
-        result: Found = seen if isinstance(seen, Absence) else seen.has(name)
+        result: RawValue = seen if isinstance(seen, Absence) else seen.has(name)
         sheet.put("driver", leaf, result, PROCESSES)
     version, source = _fabric_version(root)
     sheet.put("driver", "fabric_manager_version", version, source)
 
 
-def _fabric_version(root: Root) -> tuple[Found, str]:
+def _fabric_version(root: Root) -> tuple[RawValue, str]:
     """Of the fabric manager that ran last, else of the one that is installed."""
     log = root.tail(_FABRIC_LOG)
     if not isinstance(log, Absence):
@@ -239,7 +239,7 @@ def _fabric_version(root: Root) -> tuple[Found, str]:
     return absence, _PACKAGES
 
 
-def packaged_fabric(text: str) -> Found:
+def packaged_fabric(text: str) -> RawValue:
     """The version of the installed Debian package."""
     versions: set[str] = set()
     for package in text.split("\n\n"):
@@ -261,7 +261,7 @@ def packaged_fabric(text: str) -> Found:
 def _network(root: Root, sheet: Sheet) -> None:
     """The release of the network vendor's drivers; the kernel's own tell none."""
     tool = root.data(_OFED_TOOL, 65_536)
-    result: Found = Absence("absent", _OFED_TOOL)
+    result: RawValue = Absence("absent", _OFED_TOOL)
     source = _OFED_TOOL
     if not isinstance(tool, Absence):
         matched = re.search(rb"(?:MLNX_OFED_LINUX|OFED-internal)-([\d.]+-[\d.]+)", tool)

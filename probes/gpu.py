@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from speccheck.probes.found import Absence, Found, Sheet
-from speccheck.probes.gpu_leaves import FIELDS, SIMPLE, Convert, told, whole
+from speccheck.probes.gpu_leaves import FIELDS, SIMPLE, Convert, leaf_of, whole
 from speccheck.probes.gpu_leaves import text as text_form
 from speccheck.probes.gpu_links import LINK_LEAVES, PEER_LEAVES, put_links, put_peers
 from speccheck.probes.gpu_structures import STRUCTURE_LEAVES, put_structures
 from speccheck.probes.management_library import LOST, RESET_REQUIRED, Library
+from speccheck.probes.raw_value import Absence, RawValue, Sheet
 from speccheck.probes.root import Root
 from speccheck.probes.tape import TAPE, Replayer, recording, tape_below
 
@@ -31,7 +31,7 @@ def probe(root: Root, sheet: Sheet, record: str = "", keep: str = "") -> None:
         return
     begun = library.ask(_INIT, 0)
     if isinstance(begun, Absence):
-        status: Found = int(begun.code) if begun.code else begun
+        status: RawValue = int(begun.code) if begun.code else begun
         _none(sheet, begun, status)
         return
     sheet.put("driver", _STATUS, 0, _INIT)
@@ -58,7 +58,7 @@ def _library(root: Root, sheet: Sheet, record: str, keep: str) -> Library | Abse
         return Absence("absent", "nvidia-ml-py", str(error))
 
 
-def _none(sheet: Sheet, why: Absence, status: Found | None = None) -> None:
+def _none(sheet: Sheet, why: Absence, status: RawValue | None = None) -> None:
     """Say of the driver and of the GPUs why nothing is known of them."""
     sheet.put("driver", _STATUS, why if status is None else status, _INIT)
     for leaf, function, _ in _DRIVER:
@@ -84,12 +84,12 @@ def _gpus(library: Library, sheet: Sheet) -> None:
     put_peers(library, sheet, handles)
 
 
-def cuda_version(number: Any) -> Found:  # noqa: ANN401
+def cuda_version(number: Any) -> RawValue:  # noqa: ANN401
     """12040 as 12.4."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def _confidential(state: Any) -> Found:  # noqa: ANN401 - a structure of the binding
+def _confidential(state: Any) -> RawValue:  # noqa: ANN401 - a structure of the binding
     return bool(state.ccFeature)
 
 
@@ -105,7 +105,7 @@ _DRIVER: tuple[tuple[str, str, Convert], ...] = (
 
 def _driver(library: Library, sheet: Sheet) -> None:
     for leaf, function, form in _DRIVER:
-        sheet.put("driver", leaf, told(library.ask(function), form), function)
+        sheet.put("driver", leaf, leaf_of(library.ask(function), form), function)
 
 
 def _handle(library: Library, number: int) -> Any:  # noqa: ANN401 - a pointer
@@ -116,7 +116,7 @@ def _gpu(library: Library, sheet: Sheet, number: int, handle: Any) -> None:  # n
     """All leaves of one GPU; one that cannot be reached says so in each of them."""
     title = f"GPU {number}"
 
-    def put(leaf: str, entry: Found, source: str) -> None:
+    def put(leaf: str, entry: RawValue, source: str) -> None:
         sheet.put_at("gpus", number, leaf, entry, source)
 
     if isinstance(handle, Absence):
@@ -125,11 +125,11 @@ def _gpu(library: Library, sheet: Sheet, number: int, handle: Any) -> None:  # n
     else:
         for leaf, function, arguments, form in SIMPLE:
             result = library.ask(function, handle, *arguments, of=title)
-            put(leaf, told(result, form), function)
+            put(leaf, leaf_of(result, form), function)
         ids = [field for _, field in FIELDS]
         values = library.fields(handle, ids, title)
         for (leaf, field), value in zip(FIELDS, values, strict=True):
-            put(leaf, told(value, whole), f"nvmlDeviceGetFieldValues {field}")
+            put(leaf, leaf_of(value, whole), f"nvmlDeviceGetFieldValues {field}")
         put_structures(library, handle, title, put)
         put_links(library, handle, title, put)
     for leaf, code in (("is_lost", LOST), ("needs_reset", RESET_REQUIRED)):

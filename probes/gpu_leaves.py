@@ -3,35 +3,35 @@
 from collections.abc import Callable
 from typing import Any
 
-from speccheck.probes.found import Absence, Found
 from speccheck.probes.management_library import text_of
+from speccheck.probes.raw_value import Absence, RawValue
 
 _MILLI = 1000
 
-Convert = Callable[[Any], Found]
+Convert = Callable[[Any], RawValue]
 
 
-def flag(result: Any) -> Found:  # noqa: ANN401 - what the binding returns
+def flag(result: Any) -> RawValue:  # noqa: ANN401 - what the binding returns
     """Zero or one as false or true."""
     return bool(result)
 
 
-def watts(result: Any) -> Found:  # noqa: ANN401
+def watts(result: Any) -> RawValue:  # noqa: ANN401
     """Milliwatts as watts."""
     return float(result) / _MILLI
 
 
-def whole(result: Any) -> Found:  # noqa: ANN401
+def whole(result: Any) -> RawValue:  # noqa: ANN401
     """A number of ctypes as one of Python."""
     return int(result)
 
 
-def text(result: Any) -> Found:  # noqa: ANN401
+def text(result: Any) -> RawValue:  # noqa: ANN401
     """A text, also where an older binding gives bytes."""
     return str(text_of(result))
 
 
-def told(absence: Any, form: Convert) -> Found:  # noqa: ANN401 - what the binding returns
+def leaf_of(absence: Any, form: Convert) -> RawValue:  # noqa: ANN401 - what the binding returns
     """The leaf that an answer makes, or why it makes none."""
     if isinstance(absence, Absence):
         return absence
@@ -41,7 +41,7 @@ def told(absence: Any, form: Convert) -> Found:  # noqa: ANN401 - what the bindi
         return Absence("failed", "NVML", f"{type(error).__name__}: {error}")
 
 
-def brand(result: Any) -> Found:  # noqa: ANN401
+def brand(result: Any) -> RawValue:  # noqa: ANN401
     """The name of a brand, or its number where it is a newer one."""
     return _BRANDS.get(int(result), str(int(result)))
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from speccheck.probes.found import Absence, Found, Scalar, Sheet
-from speccheck.probes.gpu_leaves import Convert, told, whole
+from speccheck.probes.gpu_leaves import Convert, leaf_of, whole
 from speccheck.probes.gpu_structures import pci_address
 from speccheck.probes.management_library import LOST, Library
+from speccheck.probes.raw_value import Absence, RawValue, Scalar, Sheet
 
-Put = Callable[[str, Found, str], None]
+Put = Callable[[str, RawValue, str], None]
 
 _MOST_LINKS = 36  # NVML_NVLINK_MAX_LINKS of the newest binding
 _ENDED = {2, 3, 13}  # invalid argument, not supported: there is no such link
@@ -18,7 +18,7 @@ _C2C_LINKS, _C2C_STATUS = 170, 171
 _PEER_READ, _PEER_NVLINK = 0, 2  # capabilities; the binding's own _READ is a tuple
 
 
-def _remote(result: Any) -> Found:  # noqa: ANN401 - a structure of the binding
+def _remote(result: Any) -> RawValue:  # noqa: ANN401 - a structure of the binding
     return pci_address(result.busId)
 
 
@@ -99,7 +99,7 @@ def _put_by_link(
                 continue
             title_of_link = f"{title}, link {link}"
             answer = library.ask(function, handle, link, *arguments, of=title_of_link)
-            result.append(told(answer, form))
+            result.append(leaf_of(answer, form))
         put(leaf, _of_all(result), function)
     for leaf, field in _FIELDS_BY_LINK:
         ids = [(field, link) for link in range(len(states))]
@@ -107,7 +107,7 @@ def _put_by_link(
         put(leaf, _whole(values), f"nvmlDeviceGetFieldValues {field}")
 
 
-def _of_all(result: list[Any]) -> Found:
+def _of_all(result: list[Any]) -> RawValue:
     """A list; or one reason, where all that were asked gave the same one."""
     outcome = [item for item in result if item is not None]
     first = outcome[0] if outcome else None
@@ -120,12 +120,12 @@ def _of_all(result: list[Any]) -> Found:
     return first if alike else result
 
 
-def _whole(values: Sequence[Any]) -> Found:
+def _whole(values: Sequence[Any]) -> RawValue:
     """One reason for all, or a list."""
     if values and all(isinstance(value, Absence) for value in values):
         first: Absence = values[0]
         return first
-    return [told(value, whole) for value in values]  # type: ignore[misc]
+    return [leaf_of(value, whole) for value in values]  # type: ignore[misc]
 
 
 def _put_c2c(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
@@ -160,5 +160,5 @@ def put_peers(library: Library, sheet: Sheet, handles: Sequence[Any]) -> None:
                     result.append(other)
                 else:
                     answer = library.ask(function, handle, other, *arguments, of=title)
-                    result.append(told(answer, whole))
+                    result.append(leaf_of(answer, whole))
             sheet.put_at("gpus", number, leaf, result, function)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from speccheck.probes.found import Absence, Found
-from speccheck.probes.gpu_leaves import Convert, told, watts
+from speccheck.probes.gpu_leaves import Convert, leaf_of, watts
 from speccheck.probes.management_library import Library, text_of
+from speccheck.probes.raw_value import Absence, RawValue
 
-Put = Callable[[str, Found, str], None]
+Put = Callable[[str, RawValue, str], None]
 Leaves = tuple[tuple[str, Convert], ...]
 
 _CORRUPTED = "14"
@@ -39,14 +39,14 @@ def put_structures(
     _put_inforom(library, handle, title, put)
     for leaf, cause in _RETIRED:
         pages = library.ask("nvmlDeviceGetRetiredPages", handle, cause, of=title)
-        put(leaf, told(pages, len), "nvmlDeviceGetRetiredPages")
+        put(leaf, leaf_of(pages, len), "nvmlDeviceGetRetiredPages")
     result = library.ask("nvmlDeviceGetCpuAffinity", handle, _AFFINITY_WORDS, of=title)
-    put("cpu_affinity", told(result, cpu_list), "nvmlDeviceGetCpuAffinity")
+    put("cpu_affinity", leaf_of(result, cpu_list), "nvmlDeviceGetCpuAffinity")
 
 
 def _put_all(put: Put, result: Any, leaves: Leaves, function: str) -> None:  # noqa: ANN401
     for leaf, form in leaves:
-        put(leaf, told(result, form), function)
+        put(leaf, leaf_of(result, form), function)
 
 
 def _filled(
@@ -83,17 +83,17 @@ def _put_inforom(library: Library, handle: Any, title: str, put: Put) -> None:  
     function = "nvmlDeviceValidateInforom"
     absence = library.ask(function, handle, of=title)
     is_corrupted = isinstance(absence, Absence) and absence.code == _CORRUPTED
-    valid: Found = absence if isinstance(absence, Absence) else True
+    valid: RawValue = absence if isinstance(absence, Absence) else True
     put("inforom_is_valid", False if is_corrupted else valid, function)
 
 
-def pci_address(text: Any) -> Found:  # noqa: ANN401
+def pci_address(text: Any) -> RawValue:  # noqa: ANN401
     """00000000:1B:00.0 as sysfs writes it: 0000:1b:00.0."""
     domain, _, rest = str(text_of(text)).lower().partition(":")
     return f"{int(domain, 16):04x}:{rest}"
 
 
-def cpu_list(words: Any) -> Found:  # noqa: ANN401 - an array of ctypes
+def cpu_list(words: Any) -> RawValue:  # noqa: ANN401 - an array of ctypes
     """Bits by CPU as the kernel writes lists: 0-47,96-143."""
     bits = sum(int(word) << (_BITS * index) for index, word in enumerate(words))
     spans: list[str] = []
@@ -113,7 +113,7 @@ def _hexadecimal(number: int) -> str:
     return f"0x{number:08x}"
 
 
-def _summary(info: Any) -> Found:  # noqa: ANN401 - a structure of the binding
+def _summary(info: Any) -> RawValue:  # noqa: ANN401 - a structure of the binding
     if not hasattr(info, "healthSummary"):
         message = "the driver knows the structure without it"
         return Absence("not_supported", "nvmlDeviceGetGpuFabricInfoV", message)

@@ -4,9 +4,9 @@ import os
 import re
 
 from speccheck.probes.clock import put_clock
-from speccheck.probes.found import Absence, Found, Sheet, formed
 from speccheck.probes.memory import put_memory
 from speccheck.probes.processors import labelled, put_processors
+from speccheck.probes.raw_value import Absence, RawValue, Sheet, formed
 from speccheck.probes.root import Root
 from speccheck.probes.running import SOURCE as PROCESSES
 from speccheck.probes.running import processes, stuck, zombies
@@ -100,7 +100,7 @@ def _identity(root: Root, sheet: Sheet) -> None:
     sheet.put("host", "operating_system", formed(release, release_name), path)
 
 
-def release_name(text: str) -> Found:
+def release_name(text: str) -> RawValue:
     """PRETTY_NAME of os-release(5), without its quotes."""
     matched = re.search(r"^PRETTY_NAME=(.{1,200})$", text, re.MULTILINE)
     if matched is None:
@@ -172,7 +172,9 @@ def _limits(root: Root, sheet: Sheet) -> None:
     path = "/proc/self/limits"
     text = root.text(path)
     for leaf, label in _LIMITS.items():
-        result: Found = text if isinstance(text, Absence) else limit(text, label, path)
+        result: RawValue = (
+            text if isinstance(text, Absence) else limit(text, label, path)
+        )
         source = path
         if leaf == _LOCKED and isinstance(result, int) and _may_lock_all(root):
             result, source = _UNLIMITED, _STATUS
@@ -218,7 +220,7 @@ def _load(root: Root, sheet: Sheet) -> None:
     path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
     sheet.put("host", "clock_source", root.line(path), path)
     space = root.space("/")
-    result: Found
+    result: RawValue
     if isinstance(space, Absence):
         result = space
     elif space.is_read_only:
@@ -231,7 +233,7 @@ def _load(root: Root, sheet: Sheet) -> None:
     sheet.put("host", "root_used_share", result, "statvfs /")
 
 
-def first_number(text: str | Absence, path: str) -> Found:
+def first_number(text: str | Absence, path: str) -> RawValue:
     """The first word of a line, as a number."""
     if isinstance(text, Absence):
         return text
@@ -261,12 +263,12 @@ def _devices(root: Root, sheet: Sheet) -> None:
     sheet.put("host", "degraded_arrays", result, path)
 
 
-def arguments(text: str) -> Found:
+def arguments(text: str) -> RawValue:
     """Arguments of the kernel that training is judged by."""
     return [part for part in text.split() if _ARGUMENT.fullmatch(part)]
 
 
-def degraded(text: str) -> Found:
+def degraded(text: str) -> RawValue:
     """Arrays of /proc/mdstat that lack a member: `[2/1] [U_]`."""
     texts: list[str] = []
     name = ""
@@ -299,9 +301,9 @@ def _processes(root: Root, sheet: Sheet) -> None:
         ("slurm_daemon_is_running", "slurmd"),
         ("kubelet_is_running", "kubelet"),
     ):
-        result: Found = seen if isinstance(seen, Absence) else seen.has(name)
+        result: RawValue = seen if isinstance(seen, Absence) else seen.has(name)
         sheet.put("host", leaf, result, PROCESSES)
-    installed: Found = [
+    installed: RawValue = [
         name
         for name, folders in _SERVICES.items()
         if any(root.exists(f"{folder}/{name}") for folder in folders)
@@ -310,7 +312,7 @@ def _processes(root: Root, sheet: Sheet) -> None:
         installed = Absence("absent", "/usr")
     source = "files of services in /usr/bin, /usr/sbin and others"
     sheet.put("host", "services_installed", installed, source)
-    counted: Found = seen if isinstance(seen, Absence) else stuck(root, seen)
+    counted: RawValue = seen if isinstance(seen, Absence) else stuck(root, seen)
     sheet.put("host", "stuck_processes", counted, PROCESSES)
     counted = seen if isinstance(seen, Absence) else zombies(seen)
     sheet.put("host", "zombie_processes", counted, PROCESSES)

@@ -9,8 +9,8 @@ import re
 import time
 from collections.abc import Callable, Mapping
 
-from speccheck.probes.found import Absence, Sheet
 from speccheck.probes.host import DMI
+from speccheck.probes.raw_value import Absence, Sheet
 from speccheck.probes.root import Root
 from speccheck.validator.evidence.record import Record
 
@@ -22,7 +22,7 @@ _CLOUD_FILE = "/run/cloud-init/instance-data.json"
 _PATIENCE_SECONDS = 0.5
 _TOTAL_SECONDS = 1.5
 _MOST_BYTES = 1024
-_FOUND = 200
+_OK = 200
 Ask = Callable[[str, str, dict[str, str]], str | None]
 
 
@@ -132,7 +132,7 @@ def ask_service(vendor: str | Absence, service: str) -> str | Absence:
             content = answer.read(_MOST_BYTES)
         finally:
             connection.close()
-        if answer.status != _FOUND:
+        if answer.status != _OK:
             return None
         text = content.decode("latin-1").strip()
         return text if text.isprintable() else None

@@ -11,8 +11,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from speccheck.probes.found import Absence, Sheet
 from speccheck.probes.kernel_lines import OF_APPLICATIONS, KernelEvent, event_of, shown
+from speccheck.probes.raw_value import Absence, Sheet
 from speccheck.probes.root import Root, absence_of
 from speccheck.validator.evidence.record import Record
 

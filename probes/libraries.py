@@ -6,7 +6,7 @@ Nothing is loaded: what a library does when it is loaded is not ours to start.
 import re
 import sys
 
-from speccheck.probes.found import Absence, Found, Scalar, Sheet
+from speccheck.probes.raw_value import Absence, RawValue, Scalar, Sheet
 from speccheck.probes.root import Root
 from speccheck.validator.evidence.record import Record
 
@@ -70,7 +70,7 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
     """Put down the libraries, NCCL's plugins and the launchers that are found."""
     launchers = mpi_programs(root)
     sheet.put("driver", "mpi_programs", launchers, "files in folders of programs")
-    absence = _found(root)
+    absence = _loaded_libraries(root)
     source = "files in folders of the linker"
     if isinstance(absence, Absence):
         for leaf in (
@@ -105,7 +105,7 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
     sheet.put("driver", "nccl_plugin_releases", releases, source)
 
 
-def mpi_programs(root: Root) -> Found:
+def mpi_programs(root: Root) -> RawValue:
     """Which programs start a job under MPI, by name."""
     versions = root.names(_OF_OFED)  # openmpi-4.1.7a1
     named = [] if isinstance(versions, Absence) else versions
@@ -134,7 +134,7 @@ def _variable(root: Root, wanted: str) -> list[str]:
     return []
 
 
-def one_version(versions: list[str], source: str) -> Found:
+def one_version(versions: list[str], source: str) -> RawValue:
     """The release of NCCL; which of several is loaded, the job decides."""
     different = sorted(set(versions))
     if len(different) == 1:
@@ -173,7 +173,7 @@ def _release(root: Root, plugin: LoadedLibrary) -> Scalar | Absence:
     return Absence("absent", plugin.path, "does not tell its release")
 
 
-def _found(root: Root) -> list[LoadedLibrary] | Absence:
+def _loaded_libraries(root: Root) -> list[LoadedLibrary] | Absence:
     """By folder, in the order in which a linker would look."""
     libraries: list[LoadedLibrary] = []
     seen: set[str] = set()

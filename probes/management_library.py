@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from speccheck.probes.found import Absence, Reason
+from speccheck.probes.raw_value import Absence, Reason
 
 LOST, RESET_REQUIRED = 15, 16
 _MISSING_FUNCTION = 13

@@ -2,7 +2,7 @@
 
 import re
 
-from speccheck.probes.found import Absence, Found, Sheet, formed
+from speccheck.probes.raw_value import Absence, RawValue, Sheet, formed
 from speccheck.probes.root import Root
 
 _KIBIBYTE = 1024
@@ -27,7 +27,7 @@ def put_memory(root: Root, sheet: Sheet) -> None:
     """Put down all leaves of memory."""
     text = root.text(_MEMINFO)
     for leaf, (label, unit) in _LEAVES.items():
-        result: Found = (
+        result: RawValue = (
             text if isinstance(text, Absence) else meminfo(text, label, unit)
         )
         sheet.put("host", leaf, result, _MEMINFO)
@@ -56,7 +56,7 @@ def meminfo(text: str, label: str, unit: int) -> int | Absence:
     return int(matched.group(1)) * unit
 
 
-def chosen(text: str) -> Found:
+def chosen(text: str) -> RawValue:
     """The one in brackets: `always [madvise] never`."""
     matched = re.search(r"\[(\w+)\]", text)
     if matched is None:
@@ -64,7 +64,7 @@ def chosen(text: str) -> Found:
     return matched.group(1)
 
 
-def large_blocks(text: str) -> Found:
+def large_blocks(text: str) -> RawValue:
     """Free blocks of order 8 and above, by NUMA node.
 
     Only of the zone Normal: the small zones below it have few on every machine.
@@ -117,7 +117,7 @@ def _errors(root: Root, sheet: Sheet) -> None:
     """Uncorrected errors that the memory controllers have counted since boot."""
     source = f"{_CONTROLLERS}/mc*/ue_count"
     names = root.names(_CONTROLLERS)
-    result: Found = Absence("absent", source, "no driver of memory controllers")
+    result: RawValue = Absence("absent", source, "no driver of memory controllers")
     if isinstance(names, Absence):
         result = names
     else:

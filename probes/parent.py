@@ -20,7 +20,7 @@ def end_with_parent(parent: int | None = None) -> None:
         os._exit(1)
 
 
-def end_as_asked() -> None:
+def end_with_named_parent() -> None:
     """End with the parent where the variable of one that started us says so."""
     parent = os.environ.get(PARENT, "")
     if parent.isdecimal():

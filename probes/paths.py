@@ -7,7 +7,7 @@ is asked of which path, and all paths stand on the sheet before the first is ask
 import os
 import re
 
-from speccheck.probes.found import Absence, Found, Sheet, formed
+from speccheck.probes.raw_value import Absence, RawValue, Sheet, formed
 from speccheck.probes.root import Root, Space
 from speccheck.validator.evidence.record import Record
 
@@ -48,9 +48,9 @@ class Mount(Record):
     is_read_only: bool
 
 
-def probe(root: Root, sheet: Sheet, *told: str) -> None:
+def probe(root: Root, sheet: Sheet, *requested: str) -> None:
     """Put down how each path is; told: role and path, one after another."""
-    paths = [*zip(told[::2], told[1::2], strict=True)]
+    paths = [*zip(requested[::2], requested[1::2], strict=True)]
     for role, path in paths:
         number = sheet.add(_KIND)
         sheet.put_at(_KIND, number, "name", path, "the files of the job")
@@ -70,11 +70,11 @@ def _as_named(root: Root, role: str, path: str) -> str:
     return path + next(there, "")
 
 
-def _looked_at(root: Root, path: str, text: str) -> dict[str, Found]:
+def _looked_at(root: Root, path: str, text: str) -> dict[str, RawValue]:
     is_folder, nearest = root.is_folder(text), _nearest_folder(root, path)
     reading = _READ | (_SEARCH if is_folder is True else 0)
     nothing = is_folder if isinstance(is_folder, Absence) else None
-    leaves: dict[str, Found] = {
+    leaves: dict[str, RawValue] = {
         "exists": _exists(root, text),
         "is_folder": is_folder,
         "is_empty": root.is_empty(text) if is_folder is True else _NO_FOLDER,
@@ -125,14 +125,14 @@ def _nearest_folder(root: Root, path: str) -> str | Absence:
     return above
 
 
-def _is_read_only(mount: Mount | Absence, space: Space | Absence) -> Found:
+def _is_read_only(mount: Mount | Absence, space: Space | Absence) -> RawValue:
     """As the file system says itself, or else as it is mounted."""
     if not isinstance(space, Absence):
         return space.is_read_only
     return formed(mount, lambda mount: mount.is_read_only)
 
 
-def _permitted(leaves: dict[str, Found]) -> dict[str, Found]:
+def _permitted(leaves: dict[str, RawValue]) -> dict[str, RawValue]:
     """The leaves without what holds for root alone, where another user's job it is."""
     users = {os.environ.get(name, "0") for name in _USERS} - {"0"}
     if os.geteuid() != 0 or not users:

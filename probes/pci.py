@@ -3,7 +3,7 @@
 import re
 
 from speccheck.probes.config_space import access_control, request_bytes
-from speccheck.probes.found import Absence, Found, Sheet, formed
+from speccheck.probes.raw_value import Absence, RawValue, Sheet, formed
 from speccheck.probes.root import Root
 
 KINDS = ("pci_devices",)
@@ -76,7 +76,7 @@ def _device(
     number = sheet.add("pci_devices")
     folder, shown = f"{_DEVICES}/{name}", f"{_DEVICES}/{{address}}"
 
-    def put(leaf: str, entry: Found, source: str) -> None:
+    def put(leaf: str, entry: RawValue, source: str) -> None:
         place = f"{shown}/{source}" if source else shown
         sheet.put_at("pci_devices", number, leaf, entry, place)
 
@@ -117,7 +117,7 @@ def _device(
         put(leaf, space if isinstance(space, Absence) else read(space, path), "config")
 
 
-def speed(text: str | Absence, path: str) -> Found:
+def speed(text: str | Absence, path: str) -> RawValue:
     """`32.0 GT/s PCIe` as 32.0; older kernels write `8 GT/s`."""
     if isinstance(text, Absence):
         return text
@@ -127,14 +127,14 @@ def speed(text: str | Absence, path: str) -> Found:
     return float(matched.group(1))
 
 
-def width(number: int | Absence, path: str) -> Found:
+def width(number: int | Absence, path: str) -> RawValue:
     """Lanes; a link that is down or virtual tells none."""
     if isinstance(number, Absence) or number not in _UNKNOWN_WIDTHS:
         return number
     return Absence("absent", path, f"the link tells {number}")
 
 
-def errors(text: str, total: str, path: str) -> Found:
+def errors(text: str, total: str, path: str) -> RawValue:
     """The total of a file of advanced error reporting."""
     matched = re.search(rf"^{total} (\d{{1,18}})$", text, re.MULTILINE)
     if matched is None:

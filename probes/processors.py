@@ -2,7 +2,7 @@
 
 import re
 
-from speccheck.probes.found import Absence, Found, Sheet
+from speccheck.probes.raw_value import Absence, RawValue, Sheet
 from speccheck.probes.root import Root
 
 _PROCESSORS = "/sys/devices/system/cpu"
@@ -116,7 +116,7 @@ def _clock(root: Root, sheet: Sheet, info: str | Absence) -> None:
     ]
     governors = sorted({text for text in named if not isinstance(text, Absence)})
     unread = [absence for absence in named if isinstance(absence, Absence)]
-    result: Found = [*governors, *unread[:1]]
+    result: RawValue = [*governors, *unread[:1]]
     absent = policies if isinstance(policies, Absence) else Absence("absent", source)
     sheet.put("host", "governors", result if named else absent, source)
     numbers = [] if isinstance(info, Absence) else _megahertz(info)

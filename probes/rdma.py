@@ -9,12 +9,12 @@ from speccheck.probes.addresses import (
     has_ipv4,
     has_ipv6,
 )
-from speccheck.probes.found import Absence, Found, Scalar, Sheet
+from speccheck.probes.raw_value import Absence, RawValue, Scalar, Sheet
 from speccheck.probes.root import Root
 from speccheck.validator.evidence.node.rdma import kind_of_gid
 
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-Put = Callable[[str, Found, str], None]
+Put = Callable[[str, RawValue, str], None]
 KINDS = ("rdma_devices", "rdma_ports", "network_interfaces")
 _DEVICES = "/sys/class/infiniband"
 _INTERFACES = "/sys/class/net"
@@ -68,7 +68,7 @@ def _device(root: Root, sheet: Sheet, name: str) -> None:
     number = sheet.add("rdma_devices")
     folder, shown = f"{_DEVICES}/{name}", f"{_DEVICES}/{{device}}"
 
-    def put(leaf: str, result: Found, source: str) -> None:
+    def put(leaf: str, result: RawValue, source: str) -> None:
         sheet.put_at("rdma_devices", number, leaf, result, f"{shown}/{source}")
 
     put("name", name, "")
@@ -116,7 +116,7 @@ def _port(root: Root, sheet: Sheet, device: str, port: str) -> None:
     folder = f"{_DEVICES}/{device}/ports/{port}"
     shown = f"{_DEVICES}/{{device}}/ports/{{port}}"
 
-    def put(leaf: str, result: Found, source: str) -> None:
+    def put(leaf: str, result: RawValue, source: str) -> None:
         sheet.put_at("rdma_ports", number, leaf, result, f"{shown}/{source}")
 
     put("device", device, "")
@@ -176,7 +176,7 @@ def rate_of(text: str | Absence, folder: str) -> float | Absence:
         return Absence("failed", f"{folder}/rate", f"holds {text[:40]!r}")
 
 
-def _texts(root: Root, folder: str) -> Found:
+def _texts(root: Root, folder: str) -> RawValue:
     names = root.names(folder)
     if isinstance(names, Absence):
         return names
@@ -184,7 +184,7 @@ def _texts(root: Root, folder: str) -> Found:
     return [root.line(f"{folder}/{index}") for index in indices]
 
 
-def _enabled(root: Root, folder: str) -> Found:
+def _enabled(root: Root, folder: str) -> RawValue:
     """The priorities whose file holds 1; the driver of the vendor alone has them.
 
     One that cannot be read leaves all in doubt.
@@ -217,7 +217,7 @@ def _interface(root: Root, sheet: Sheet, name: str) -> None:
     number = sheet.add("network_interfaces")
     folder, shown = f"{_INTERFACES}/{name}", f"{_INTERFACES}/{{name}}"
 
-    def put(leaf: str, result: Found, source: str) -> None:
+    def put(leaf: str, result: RawValue, source: str) -> None:
         sheet.put_at("network_interfaces", number, leaf, result, f"{shown}/{source}")
 
     put("name", name, "")

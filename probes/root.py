@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 
-from speccheck.probes.found import Absence, Reason
+from speccheck.probes.raw_value import Absence, Reason
 from speccheck.validator.evidence.record import Record
 
 _MOST_BYTES = 4_000_000  # a kernel log; all else is far smaller

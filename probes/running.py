@@ -7,7 +7,7 @@ the kernel's own threads are in sight is a daemon that is not found no daemon.
 import re
 import time
 
-from speccheck.probes.found import Absence
+from speccheck.probes.raw_value import Absence
 from speccheck.probes.root import Root
 from speccheck.validator.evidence.record import Record
 

@@ -8,7 +8,7 @@ of those that are known to hold no secret.
 import os
 import re
 
-from speccheck.probes.found import Absence, Found, Sheet
+from speccheck.probes.raw_value import Absence, RawValue, Sheet
 from speccheck.probes.root import Root
 from speccheck.probes.specimens import is_shown
 from speccheck.validator.evidence.record import Record
@@ -85,7 +85,7 @@ def _put(sheet: Sheet, layer: NodeSettingsLayer) -> None:
         number = sheet.add("variables")
         sheet.put_at("variables", number, "name", name, "each layer")
         sheet.put_at("variables", number, "layer", layer.name, "each layer")
-        shown: Found = Absence("absent", layer.source, _NOT_SHOWN)
+        shown: RawValue = Absence("absent", layer.source, _NOT_SHOWN)
         if is_shown(name):
             shown = values[name][:_MOST_VALUE]
         sheet.put_at("variables", number, "value", shown, "each layer")

@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from speccheck.probes.found import Absence
+from speccheck.probes.raw_value import Absence
 from speccheck.probes.root import Root
 
 TAPE = "nvml.tape.jsonl"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from speccheck.probes.found import Absence
 from speccheck.probes.matrix_products import GemmProblem, ProductFailed
+from speccheck.probes.raw_value import Absence
 from speccheck.probes.torch_library import failing_as
 
 _FLOAT8_CAPABILITY = (8, 9)

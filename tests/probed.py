@@ -6,7 +6,7 @@ from typing import Any
 
 from machine_files import Files, build, healthy
 from speccheck.probes.collect import SCHEMA
-from speccheck.probes.found import Sheet
+from speccheck.probes.raw_value import Sheet
 from speccheck.probes.root import Root
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.sources.formats.snapshot import node_of

@@ -10,7 +10,7 @@ import pytest
 
 from json_schemas import schema_text
 from speccheck.probes.collectives.agreeing import sets_of, settled
-from speccheck.probes.collectives.faults import told_fault
+from speccheck.probes.collectives.faults import fault_message
 from speccheck.probes.collectives.interfaces import interface_to
 from speccheck.probes.collectives.measure import TimedSize
 from speccheck.probes.collectives.meeting import Member, Refused
@@ -253,20 +253,20 @@ HOSTS = ("n0", "n1", "n2", "n3")
 
 
 def test_who_no_longer_answers_is_named() -> None:
-    told = told_fault("all_reduce of 4 MiB: timed out", HOSTS, {1: "", 3: ""}, {})
+    told = fault_message("all_reduce of 4 MiB: timed out", HOSTS, {1: "", 3: ""}, {})
     assert told.startswith("all_reduce of 4 MiB: timed out; rank 2 (n2) no longer ans")
 
 
 def test_when_nobody_answers_the_own_link_is_suspect() -> None:
-    told = told_fault("timed out", HOSTS, {}, {})
+    told = fault_message("timed out", HOSTS, {}, {})
     assert "no other rank answers rank 0 (n0): look at the link of this host" in told
-    told = told_fault("timed out", HOSTS[:2], {}, {})
+    told = fault_message("timed out", HOSTS[:2], {}, {})
     assert "rank 1 (n1) no longer answers rank 0 (n0): one of both" in told
 
 
 def test_when_all_answer_their_reports_tell() -> None:
     alive = {1: "", 2: "", 3: ""}
-    told = told_fault("", HOSTS, alive, {2: "out of memory"})
+    told = fault_message("", HOSTS, alive, {2: "out of memory"})
     assert "all ranks still answer rank 0 (n0); rank 2 (n2): out of memory" in told
 
 

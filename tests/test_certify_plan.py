@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from speccheck.validator.certification.needs import asked_of, clauses_by_source
+from speccheck.validator.certification.needs import clauses_by_source, level_request
 from speccheck.validator.certification.run_plan import (
     ENGINES,
     Engine,
@@ -35,7 +35,7 @@ ELSEWHERE = ("keygen", "telemetry")
 
 
 def planned(engine: Engine = "slurm", level: str = "L3", name: str = TYPE) -> RunPlan:
-    return run_plan(asked_of(load_edition(), name, level), engine)
+    return run_plan(level_request(load_edition(), name, level), engine)
 
 
 def ours(command: str) -> list[list[str]]:
@@ -84,7 +84,7 @@ def test_an_engine_starts_one_process_a_gpu(engine: Engine, starts: str) -> None
 
 
 def test_every_clause_of_the_level_is_settled_by_a_step() -> None:
-    asked = asked_of(load_edition(), TYPE, "L3")
+    asked = level_request(load_edition(), TYPE, "L3")
     wanted = {
         one.clause.id for rows in clauses_by_source(asked).values() for one in rows
     }
@@ -146,7 +146,7 @@ def test_the_drill_is_an_hour_of_utc_in_the_names_of_the_dictionary() -> None:
 
 
 def limit_of(name: str) -> NumberValue | None:
-    return asked_of(load_edition(), TYPE, "L3").composed.numbers("FT-009")[name]
+    return level_request(load_edition(), TYPE, "L3").composed.numbers("FT-009")[name]
 
 
 def told(*words: str) -> tuple[int, str]:

@@ -66,7 +66,7 @@ def test_a_leaf_that_cannot_be_read_makes_no_rule_pass(
             before = {one.outcome for one in judge(evidence)}
             if "pass" in before or not before & {"fail", "unknown"}:
                 continue
-            leaves = {leaf.name: leaf for leaf in evidence.plan.told()}
+            leaves = {leaf.name: leaf for leaf in evidence.plan.stated()}
             for name, leaf in leaves.items():
                 if leaf.is_known and leaf.places:
                     after = judge(_doubting(evidence, leaves, name))

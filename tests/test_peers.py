@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from peer_tools import Answer, Job, SchemaValidator, Told, Traincheck, Yamllint
+from peer_tools import Answer, Job, SchemaValidator, ToolFinding, Traincheck, Yamllint
 from peers import Pair, case_pairs, fixture_pairs, score, with_formats
 
 BAD, GOOD = Path("bad"), Path("good")
@@ -15,16 +15,16 @@ _CASE = "files: [job.yaml]\ncommand_context: {nodes: 8, instance_type: p5.48xlar
 class Says(Yamllint):
     """A tool that says what a test tells it to say."""
 
-    def __init__(self, of_bad: set[Told], of_good: set[Told]) -> None:
+    def __init__(self, of_bad: set[ToolFinding], of_good: set[ToolFinding]) -> None:
         super().__init__(Path())
         self.told = {BAD: of_bad, GOOD: of_good}
 
     def ask(self, job: Job) -> Answer:
-        return Answer(read=True, told=frozenset(self.told[job.folder]))
+        return Answer(read=True, findings=frozenset(self.told[job.folder]))
 
 
-def told(rule: str, *, is_error: bool = True) -> Told:
-    return Told("a.yaml", rule, "message", is_error)
+def told(rule: str, *, is_error: bool = True) -> ToolFinding:
+    return ToolFinding("a.yaml", rule, "message", is_error)
 
 
 def pair() -> Pair:
@@ -40,13 +40,23 @@ def test_what_is_said_of_both_tells_nothing_apart() -> None:
 def test_what_is_said_of_the_bad_one_alone_tells_them_apart() -> None:
     warning = told("y", is_error=False)
     found = score(Says({told("x"), warning}, {warning}), [pair()], lambda one: one)
-    assert (found.read, found.apart, found.good_errors, found.good_told) == (1, 1, 0, 1)
+    assert (found.read, found.apart, found.good_errors, found.good_findings) == (
+        1,
+        1,
+        0,
+        1,
+    )
 
 
 def test_a_trap_counts_among_the_good_ones_only() -> None:
     trap = pair()._replace(bad=None)
     found = score(Says(set(), {told("x")}), [trap], lambda one: one)
-    assert (found.read, found.apart, found.good_errors, found.good_told) == (0, 0, 1, 1)
+    assert (found.read, found.apart, found.good_errors, found.good_findings) == (
+        0,
+        0,
+        1,
+        1,
+    )
 
 
 def test_cases_give_their_facts_as_options(tmp_path: Path) -> None:
@@ -91,20 +101,20 @@ def test_each_tool_is_read_in_its_own_form(tmp_path: Path) -> None:
     job = Job(tmp_path, ("a.yaml",), (), (("a.yaml", "native"),))
     line = "a.yaml:2:1: [warning] missing start (document-start)\n"
     found = Yamllint(program(tmp_path, "yamllint", line, 0)).ask(job)
-    expected = Told("a.yaml", "document-start", "missing start", is_error=False)
-    assert found == Answer(read=True, told=frozenset({expected}))
+    expected = ToolFinding("a.yaml", "document-start", "missing start", is_error=False)
+    assert found == Answer(read=True, findings=frozenset({expected}))
 
     error = {"filename": "a.yaml", "path": "$.x", "message": "not a number"}
     text = json.dumps({"status": "fail", "errors": [error], "parse_errors": []})
     found = SchemaValidator(program(tmp_path, "check-jsonschema", text, 1)).ask(job)
-    expected = Told("a.yaml", "$.x", "not a number", is_error=True)
-    assert found == Answer(read=True, told=frozenset({expected}))
+    expected = ToolFinding("a.yaml", "$.x", "not a number", is_error=True)
+    assert found == Answer(read=True, findings=frozenset({expected}))
 
     violation = {"id": "NCCL-IB-001", "severity": "error", "message": "disabled"}
     text = json.dumps({"passed": False, "violations": [violation]})
     found = Traincheck(program(tmp_path, "traincheck", text, 1)).ask(job)
-    expected = Told("a.yaml", "NCCL-IB-001", "disabled", is_error=True)
-    assert found == Answer(read=True, told=frozenset({expected}))
+    expected = ToolFinding("a.yaml", "NCCL-IB-001", "disabled", is_error=True)
+    assert found == Answer(read=True, findings=frozenset({expected}))
 
 
 @pytest.mark.parametrize("name", ["a.sh", "b.toml"])
@@ -114,4 +124,4 @@ def test_a_tool_that_cannot_read_a_file_has_not_read_it(
     job = Job(tmp_path, (name,))
     refusing = program(tmp_path, "traincheck", "", 2)
     for tool in (Yamllint(tmp_path), SchemaValidator(tmp_path), Traincheck(refusing)):
-        assert tool.ask(job) == Answer(read=False, told=frozenset())
+        assert tool.ask(job) == Answer(read=False, findings=frozenset())

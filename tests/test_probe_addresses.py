@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from speccheck.probes.addresses import has_ipv4, has_ipv6
-from speccheck.probes.found import Absence
+from speccheck.probes.raw_value import Absence
 from speccheck.probes.root import Root
 
 LOOPBACK = "00000000000000000000000000000001 01 80 10 80       lo\n"

@@ -7,7 +7,7 @@ import pytest
 
 from nvml_stand_in import ROOT, StandIn
 from speccheck.probes.collect import snapshot
-from speccheck.probes.found import Absence, Sheet
+from speccheck.probes.raw_value import Absence, Sheet
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.rdma import NetworkInterfaces

@@ -11,8 +11,8 @@ import pytest
 from machine_files import DMI, build
 from probed import content
 from speccheck.probes.collect import snapshot
-from speccheck.probes.found import Absence
 from speccheck.probes.instance import ask_service
+from speccheck.probes.raw_value import Absence
 
 TOKEN = "token-of-a-minute"  # noqa: S105 - nobody's
 ANSWERS = {

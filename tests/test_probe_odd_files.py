@@ -23,7 +23,7 @@ from machine_files import (
 )
 from probed import FILE_PROBES, content, healthy_but
 from speccheck.probes.clock import kept
-from speccheck.probes.found import Absence
+from speccheck.probes.raw_value import Absence
 
 GPU_FOLDER = f"{PCI}/{PORT}/{SWITCH}/{SLOT}/{GPU}"
 _NOBODY = 65534

@@ -149,7 +149,10 @@ def _leaves(
     for leaf, field in fields.items():
         conflict = open_fields.get((row["id"], field))
         if conflict is not None:
-            yield leaf, {"readings": [_told(item) for item in conflict["readings"]]}
+            yield (
+                leaf,
+                {"readings": [_reading_text(item) for item in conflict["readings"]]},
+            )
             continue
         result: Any = row
         for part in field.split("."):
@@ -160,5 +163,5 @@ def _leaves(
             yield leaf, [result, row["confidence"], row["source"]]
 
 
-def _told(reading: Row) -> str:
+def _reading_text(reading: Row) -> str:
     return f"{reading['value']} {reading['unit']} ({reading['source']})"

@@ -35,10 +35,10 @@ def _row(name: str, fault: Fault) -> str:
     text = fault.text
     if fault.instance != Fault._field_defaults["instance"]:
         text += f" (`{fault.instance}`)"
-    return f"| `{name}` | {text} | {values} | {_found_by(fault)} |"
+    return f"| `{name}` | {text} | {values} | {_rules_for(fault)} |"
 
 
-def _found_by(fault: Fault) -> str:
+def _rules_for(fault: Fault) -> str:
     if fault.is_fleet:
         return "the fleet"
     rules = (f"[`{rule}`](rules/{rule}.md)" for rule in fault.rules)

@@ -7,7 +7,7 @@ from speccheck.probes.collectives.meeting import shown_ranks
 _MOST_REPORTS = 3
 
 
-def told_fault(
+def fault_message(
     own: str,
     hosts: Sequence[str],
     answers: Mapping[int, str],

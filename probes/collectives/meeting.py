@@ -139,7 +139,7 @@ class Meeting:
                 left = until - time.monotonic()
                 self._comes(self.store, f"heard/{rank}", left)
 
-    def told(self) -> tuple[Settings, list[Member]]:
+    def announced(self) -> tuple[Settings, list[Member]]:
         """What rank 0 told; raises NoWorld."""
         left = self._until - time.monotonic() + _PATIENCE_SECONDS
         if not self._comes(self.store, _WORLD, max(1.0, left)):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Mapping
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
-from speccheck.probes.collectives.faults import told_fault
+from speccheck.probes.collectives.faults import fault_message
 from speccheck.probes.collectives.meeting import (
     COUNT,
     STOP,
@@ -73,14 +73,14 @@ class Rank:
         self._signal = 0
         self._signalled = 0.0  # when
         self._parent = os.getppid() if world.is_tended else 0
-        self._told: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._messages: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._watch = Watch()
         self._meeting: Meeting | None = None
         self._store: Any = None
         self._work = RankWork(world, wanted, until, self._watch, self._tell)
 
     def _tell(self, word: str, result: Any) -> None:  # noqa: ANN401
-        self._told.put((word, result))
+        self._messages.put((word, result))
 
     def run(self) -> RankEnding:
         """Measure; returns when it is over, be it that threads still hang."""
@@ -102,7 +102,7 @@ class Rank:
     def _signals(self) -> Generator[None, None, None]:
         def tell(number: int, _: object) -> None:
             self._signalled = self._signalled or time.monotonic()
-            self._told.put(("signal", number))
+            self._messages.put(("signal", number))
 
         before = {number: signal.signal(number, tell) for number in _SIGNALS}
         try:
@@ -117,7 +117,7 @@ class Rank:
         if self._until is not None and time.monotonic() >= self._until:
             return self._ended("budget", TIME_BUDGET)
         try:
-            word, result = self._told.get(timeout=_LOOK_SECONDS)
+            word, result = self._messages.get(timeout=_LOOK_SECONDS)
         except Empty:
             return self._look()
         if word in {"done", "refused", "no world"}:
@@ -295,7 +295,7 @@ class Rank:
             kind, reason = "fault", "ended by the launcher"
         if kind == "fault":
             why = {rank: text for rank, (text, _) in reports.items()}
-            return kind, told_fault(reason, self._hosts, answers, why)
+            return kind, fault_message(reason, self._hosts, answers, why)
         return kind, reason
 
     def _reported(self, kind: Kind, reason: str) -> RankEnding | None:

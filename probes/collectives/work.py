@@ -82,7 +82,7 @@ class RankWork:
         meeting.announce(_member(torch, world))
         if world.rank == 0:
             self._settle(meeting)
-        settings, members = meeting.told()
+        settings, members = meeting.announced()
         self._tell("formed", (settings, members))
         if settings.backend == "nccl":
             torch.cuda.set_device(_device(world.local_rank, members[world.rank].gpus))

@@ -23,7 +23,7 @@ from speccheck.validator.evidence.mending import flag_added
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
-_ASKED = "--async-save"
+_FLAG = "--async-save"
 _WORKER = "--use-persistent-ckpt-worker"
 
 
@@ -34,20 +34,20 @@ def asynchronous_save_ineffective(stated: StatedKeys) -> Verdicts:
         if file.format != "megatron-cli" or file.catalogue is None:
             continue
         places = {str(key.path[0]): key.place for key in file.keys}
-        if _ASKED not in places:
+        if _FLAG not in places:
             continue
         if _WORKER in places:
-            yield passed(at=[places[_ASKED], places[_WORKER]])
+            yield passed(at=[places[_FLAG], places[_WORKER]])
             continue
         if file.catalogue.too_new((_WORKER,), file.version):
             continue
         yield fail(
             "--async-save is switched off again: Megatron-LM saves in the background "
             "only with --use-persistent-ckpt-worker",
-            at=places[_ASKED],
+            at=places[_FLAG],
             measured="off",
             required=_WORKER,
             cost="every save blocks training",
             remedy="Add --use-persistent-ckpt-worker.",
-            fix=flag_added(places[_ASKED], _WORKER, is_safe=True),
+            fix=flag_added(places[_FLAG], _WORKER, is_safe=True),
         )

@@ -40,7 +40,7 @@ def checkpoint_folder_not_writable(
     """Judge the folder, or the nearest one above it that exists."""
     folder = checkpoint.directory
     path = local_path(folder.value)
-    if checkpoint.enabled.value is False or path is None or not paths.were_asked_for:
+    if checkpoint.enabled.value is False or path is None or not paths.were_requested:
         return
     job_path = paths.named("checkpoint", path)
     problem, leaf = _problem(job_path)

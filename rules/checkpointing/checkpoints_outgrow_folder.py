@@ -53,7 +53,7 @@ def checkpoints_outgrow_folder(
     checkpoint, run = sections(plan)
     folder = checkpoint.directory
     path = local_path(folder.value)
-    if checkpoint.enabled.value is False or path is None or not paths.were_asked_for:
+    if checkpoint.enabled.value is False or path is None or not paths.were_requested:
         return
     job_path = paths.named("checkpoint", path)
     at = [folder, job_path.free_bytes, checkpoint.keep_last, checkpoint.size_bytes]

@@ -50,8 +50,8 @@ def plugin_not_in_run(
     cluster: Cluster,
 ) -> Verdicts:
     """Judge the plugin of the network, and that of the tuner."""
-    network = _asked(setting(_NETWORK, environment, taken))
-    tuner = _asked(setting(_TUNER, environment, taken))
+    network = _requested(setting(_NETWORK, environment, taken))
+    tuner = _requested(setting(_TUNER, environment, taken))
     if network is not None and "mrc" in network.value:
         network = None
     fabric = cluster.fabric
@@ -67,7 +67,7 @@ def plugin_not_in_run(
         )
 
 
-def _asked(result: Setting | None) -> Setting | None:
+def _requested(result: Setting | None) -> Setting | None:
     is_named = result is not None and result.value.strip().lower() not in _NOT_A_LIBRARY
     return result if is_named else None
 

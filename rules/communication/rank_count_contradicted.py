@@ -61,7 +61,7 @@ def rank_count_contradicted(run: CollectiveRun, limit: Digits) -> Verdicts:
         yield fail(
             f"{title}: bus over algorithm bandwidth is {bus / GIGA:.4g} / "
             f"{algorithm / GIGA:.4g} = {ratio:.4f}, and {expected:.4f} of {ranks} "
-            f"ranks; {_told(collective, ratio)}",
+            f"ranks; {_ratio_text(collective, ratio)}",
             at=at,
             measured=f"{ratio:.4f}",
             required=f"{expected:.4f}",
@@ -84,6 +84,6 @@ def _rates(run: CollectiveRun) -> Iterator[tuple[float, float]]:
             yield value, other
 
 
-def _told(collective: Collective, ratio: float) -> str:
+def _ratio_text(collective: Collective, ratio: float) -> str:
     ranks = ranks_of_ratio(collective, ratio)
     return "no number of ranks gives it" if ranks is None else f"{ranks} would give it"

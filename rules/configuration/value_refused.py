@@ -57,7 +57,7 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             remedy=f"Set {name} to {fault.meant or fault.takes}.",
             fix=_meant(key, fault),
         )
-    for field in plan.told():
+    for field in plan.stated():
         if field.status != "invalid":
             continue
         place = next(iter(field.places), Place("", field.name))

@@ -36,7 +36,7 @@ def data_path_missing(data: Data, run: Run, host: Host, paths: JobPaths) -> Verd
     """Judge each local file and folder of data."""
     result = (local_path(text) for text in data.paths.or_else(()))
     local = dict.fromkeys(text for text in result if text is not None)
-    if not local or not paths.were_asked_for:
+    if not local or not paths.were_requested:
         return
     shown = {item.name.value: item for item in paths.shown if item.role.value == "data"}
     seen = [shown[path] for path in local if path in shown]

@@ -9,7 +9,7 @@ from speccheck.validator.evidence.value import MissingEvidence
 _FOLDERS = "LD_LIBRARY_PATH"
 
 
-def library_found(wanted: str, part: str, texts: Iterable[str | None]) -> bool:
+def has_library(wanted: str, part: str, texts: Iterable[str | None]) -> bool:
     """Whether one of the libraries is what NCCL looks for.
 
     It tries the value as a file, and as the ending of libnccl-PART-VALUE.so

@@ -61,8 +61,8 @@ def line_of(
         for name in instance.network_names.or_else(())
         if name is not None
     )
-    told_layer = transfer.link_layer.need()
-    layer = _SHORT.get(told_layer, told_layer)
+    stated_layer = transfer.link_layer.need()
+    layer = _SHORT.get(stated_layer, stated_layer)
     is_same = layer == _LAYERS.get(instance.network_kind.need())
     # Machines have Ethernet adapters for other things, and no such InfiniBand.
     if not is_same or not (is_named or layer == _INFINIBAND):

@@ -18,7 +18,7 @@ Good::
     LD_LIBRARY_PATH=/opt/mrc/lib
 """
 
-from speccheck.rules.fabric._plugins import library_found, need_folders_of_job
+from speccheck.rules.fabric._plugins import has_library, need_folders_of_job
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.host import Driver, NodeVariables
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -45,7 +45,7 @@ def mrc_plugin_not_found(
         )
         return
     value = driver.nccl_plugins
-    if library_found(variable.value or "", "net", value.need()):
+    if has_library(variable.value or "", "net", value.need()):
         yield passed(at=[variable.place, value])
         return
     need_folders_of_job(environment, driver)

@@ -20,7 +20,7 @@ Good::
     ls /opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so
 """
 
-from speccheck.rules.fabric._plugins import library_found, need_folders_of_job
+from speccheck.rules.fabric._plugins import has_library, need_folders_of_job
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.host import Driver, NodeVariables
 from speccheck.validator.evidence.node.rdma import RdmaDevices
@@ -49,7 +49,7 @@ def plugin_not_found(
             continue
         if variable.value.strip().lower() in _NOT_A_LIBRARY:
             continue
-        if library_found(variable.value, part, value.need()):
+        if has_library(variable.value, part, value.need()):
             yield passed(at=[variable.place, value])
             continue
         need_folders_of_job(environment, driver)

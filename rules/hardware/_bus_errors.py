@@ -20,18 +20,18 @@ class Errors(Numbers):
 class Counters(Record):
     """found: with the title of the device; without: devices that are not on the bus."""
 
-    found: tuple[tuple[str, Value[int]], ...]
+    counts: tuple[tuple[str, Value[int]], ...]
     without: tuple[str, ...]
 
     def need(self) -> bool:
         """Whether there is one; raises MissingEvidence where one is not known."""
-        for _, leaf in self.found:
+        for _, leaf in self.counts:
             leaf.need()
         if self.without:
             name = "pci_devices"
             reason = f"{', '.join(self.without)} not in the list"
             raise MissingEvidence(name, reason)
-        return bool(self.found)
+        return bool(self.counts)
 
 
 def _counters(
@@ -57,7 +57,7 @@ def _counters(
     return Counters(tuple(result), tuple(without))
 
 
-def _found_in(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:
+def _failure(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:
     """A failure: so many errors of a device."""
     return fail(
         f"{title} has counted {leaf.value:,} {kind} PCIe errors since boot; there "
@@ -85,10 +85,10 @@ def judged(
     counts = _counters(gpus, adapters, devices, kind)
     word = "fatal" if kind == "fatal" else "uncorrected"
     is_well = True
-    for title, leaf in counts.found:
+    for title, leaf in counts.counts:
         if leaf.or_else(0) > limit.errors_max:
             is_well = False
-            yield _found_in(title, leaf, word, action)
+            yield _failure(title, leaf, word, action)
     if is_well and gpus.each() and adapters.count.need() >= 0 and counts.need():
-        at = [leaf for _, leaf in counts.found]
+        at = [leaf for _, leaf in counts.counts]
         yield passed(at=at, measured=0, required=limit.errors_max)

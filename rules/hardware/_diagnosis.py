@@ -5,7 +5,7 @@ from speccheck.validator.evidence.measurement.device import DiagnosticResult
 PASS, WARN, FAIL = "pass", "warn", "fail"
 
 
-def told(test: DiagnosticResult) -> str:
+def result_text(test: DiagnosticResult) -> str:
     """What the test says of its result, with the number of the error."""
     message, code = test.message.value, test.error_code.value
     number = f" (error {code})" if code else ""

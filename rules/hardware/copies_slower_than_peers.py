@@ -58,7 +58,7 @@ def copies_slower_than_peers(test: CopyTest, limit: Distance) -> Verdicts:
     if not (is_one_way(test) if direction == LOCAL else is_by_copy_engine(test)):
         return
     copies = copies_of(test)
-    is_found = is_compared = False
+    has_slow = is_compared = False
     for does, rates in _by_gpu(copies, direction):
         few = limit.group_share * len(rates)
         if few < 1:
@@ -69,7 +69,7 @@ def copies_slower_than_peers(test: CopyTest, limit: Distance) -> Verdicts:
             continue
         is_compared = True
         for gpu in slow:
-            is_found = True
+            has_slow = True
             yield fail(
                 f"GPU {gpu} {does} {rates[gpu] / GIGA:,.1f} GB/s, "
                 f"{1 - usual.share(rates[gpu]):.0%} below the median of its peers, "
@@ -82,7 +82,7 @@ def copies_slower_than_peers(test: CopyTest, limit: Distance) -> Verdicts:
             )
     if is_compared and (missing := unseen(copies, test)):
         raise missing
-    if is_compared and not is_found:
+    if is_compared and not has_slow:
         yield passed(at=test.bytes_per_second)
 
 

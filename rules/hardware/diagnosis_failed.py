@@ -20,7 +20,7 @@ Good::
     dcgmi diag -r 2 -j   # "status": "PASS" of each test
 """
 
-from speccheck.rules.hardware._diagnosis import FAIL, PASS, WARN, told
+from speccheck.rules.hardware._diagnosis import FAIL, PASS, WARN, result_text
 from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.measurement.device import DiagnosticResult
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
@@ -41,7 +41,7 @@ def diagnosis_failed(test: DiagnosticResult) -> Verdicts:
         of_category = "software" if test.category.value == "Deployment" else ""
         action = _ACTIONS.get(name) or _ACTIONS.get(of_category, "ISOLATE")
         yield fail(
-            f"the test {name} failed{told(test)}",
+            f"the test {name} failed{result_text(test)}",
             at=test.result,
             measured=result,
             required=PASS,
@@ -52,7 +52,7 @@ def diagnosis_failed(test: DiagnosticResult) -> Verdicts:
         yield passed(at=test.result, measured=result)
     else:
         yield unknown(
-            f"the test {name} did not run{told(test)}",
+            f"the test {name} did not run{result_text(test)}",
             missing=[test.result.name],
             at=test.result,
         )

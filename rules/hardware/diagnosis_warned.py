@@ -19,7 +19,7 @@ Good::
     dcgmi diag -r 1 -j   # "status": "PASS" of each test
 """
 
-from speccheck.rules.hardware._diagnosis import PASS, WARN, told
+from speccheck.rules.hardware._diagnosis import PASS, WARN, result_text
 from speccheck.validator.evidence.measurement.device import DiagnosticResult
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -32,7 +32,7 @@ def diagnosis_warned(test: DiagnosticResult) -> Verdicts:
         yield passed(at=test.result, measured=result)
     elif result == WARN:
         yield fail(
-            f"the test {name} warns{told(test)}",
+            f"the test {name} warns{result_text(test)}",
             at=test.result,
             measured=result,
             required=PASS,

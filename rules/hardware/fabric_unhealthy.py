@@ -26,7 +26,7 @@ from speccheck.validator.evidence.node.fault_codes import (
     FABRIC_UNHEALTHY,
     fabric_faults,
     fabric_misconfiguration,
-    is_fabric_health_told,
+    states_fabric_health,
 )
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.evidence.value import MissingEvidence
@@ -65,7 +65,7 @@ def fabric_unhealthy(gpu: Gpu) -> Verdicts:
     bits = mask.need() if mask.status != "not_supported" else 0
     if summary.status != "not_supported":
         code = summary.need()
-    if code == FABRIC_HEALTHY or is_fabric_health_told(bits):
+    if code == FABRIC_HEALTHY or states_fabric_health(bits):
         yield passed(at=[mask, summary], measured="no fault", required="none")
     elif bits or code:
         raise MissingEvidence(mask.name, f"it tells of some faults only ({bits:#x})")

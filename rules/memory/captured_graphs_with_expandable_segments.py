@@ -32,7 +32,7 @@ from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _ALLOCATOR, _REGISTER = "PYTORCH_CUDA_ALLOC_CONF", "NCCL_GRAPH_REGISTER"
-_ASKED = "expandable_segments:True"
+_SETTING = "expandable_segments:True"
 _ENGINE = "transformer_engine"
 
 
@@ -47,12 +47,12 @@ def captured_graphs_with_expandable_segments(
         return
     register = environment.find(_REGISTER)
     at = [variable.place, key.place, *([register.place] if register else [])]
-    if _ASKED not in variable.value:
+    if _SETTING not in variable.value:
         yield passed(at=at)
         return
     if key.value == "local" or (register is not None and register.value is None):
         yield unknown(
-            f"whether graphs go with {_ASKED} depends on release and GPU",
+            f"whether graphs go with {_SETTING} depends on release and GPU",
             missing=("run.framework_version", "cluster.compute_capability"),
             at=at,
         )
@@ -61,10 +61,10 @@ def captured_graphs_with_expandable_segments(
         yield passed(at=at)
         return
     yield fail(
-        f"{key.path[0]} captures CUDA graphs, and {_ALLOCATOR} asks for {_ASKED}; "
+        f"{key.path[0]} captures CUDA graphs, and {_ALLOCATOR} asks for {_SETTING}; "
         f"together they need {_REGISTER}=0",
         at=at,
-        measured=_ASKED,
+        measured=_SETTING,
         required=f"{_REGISTER}=0",
         cost="Megatron-LM stops at start-up, or with an illegal memory access later",
         fix=variable_set(register, "0", is_safe=True)

@@ -37,13 +37,13 @@ class Kept(Record):
 
     title: str
     series: Metric
-    found: Adherence
+    adherence: Adherence
     faults: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """The first fault, and the share of time that is covered."""
-        return f"{self.faults[0]}; {self.found.coverage:.0%} of the time is covered"
+        return f"{self.faults[0]}; {self.adherence.coverage:.0%} of the time is covered"
 
 
 def kept(
@@ -71,7 +71,9 @@ def better(item: Kept | None, other: Kept | None) -> Kept | None:
     """Of two series of the same thing, the one that keeps the interval better."""
     if item is None or other is None:
         return item or other
-    return min(item, other, key=lambda kept: (len(kept.faults), kept.found.median_gap))
+    return min(
+        item, other, key=lambda kept: (len(kept.faults), kept.adherence.median_gap)
+    )
 
 
 def training_gaps(

@@ -75,19 +75,20 @@ def hardware_sampled_too_rarely(
         )
         return
     bad = sorted(
-        (item for item in kepts if item.faults), key=lambda item: -item.found.median_gap
+        (item for item in kepts if item.faults),
+        key=lambda item: -item.adherence.median_gap,
     )
     if not bad:
-        worst = max(kepts, key=lambda item: item.found.longest_gap)
-        longest = worst.found.longest_gap * limit.hw_interval
+        worst = max(kepts, key=lambda item: item.adherence.longest_gap)
+        longest = worst.adherence.longest_gap * limit.hw_interval
         yield passed(at=worst.series.times, measured=longest)
         return
     worst = bad[0]
-    seconds = worst.found.median_gap * limit.hw_interval
+    seconds = worst.adherence.median_gap * limit.hw_interval
     yield fail(
         f"{len(bad)} of {len(kepts)} series of the hardware do not keep the interval "
         f"of {limit.hw_interval:g} s; {worst.title} comes every {seconds:,.3g} s: "
-        f"{worst.told}",
+        f"{worst.message}",
         at=worst.series.times,
         measured=seconds,
         required=limit.hw_interval,

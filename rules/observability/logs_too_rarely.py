@@ -49,8 +49,8 @@ def logs_too_rarely(
     """Judge the interval in steps, then in seconds where the step time is known."""
     interval, step = telemetry.log_interval_steps, run.step_seconds
     by_time = telemetry.log_interval_seconds
-    is_told = interval.is_known or by_time.is_known
-    if run.role.value == "debug" or (logs is not None and not is_told):
+    is_stated = interval.is_known or by_time.is_known
+    if run.role.value == "debug" or (logs is not None and not is_stated):
         return
     if by_time.is_known and not interval.is_known:
         yield _by_time(by_time.need(), limit, by_time.places)

@@ -93,16 +93,16 @@ def training_metrics_sparse(
             yield unknown(f"the logs lack {what}", missing=[lacking], at=metrics.count)
         return
     if not bad:
-        worst = max(kepts, key=lambda item: item.found.longest_gap)
-        yield passed(at=worst.series.values, measured=worst.found.longest_gap)
+        worst = max(kepts, key=lambda item: item.adherence.longest_gap)
+        yield passed(at=worst.series.values, measured=worst.adherence.longest_gap)
         return
-    worst = max(bad, key=lambda item: item.found.median_gap)
+    worst = max(bad, key=lambda item: item.adherence.median_gap)
     yield fail(
         f"{len(bad)} of {len(kepts)} training metrics do not keep the interval of "
         f"{limit.log_steps} steps or {limit.log_seconds:g} s, whichever is longer; "
-        f"{worst.title}: {worst.told}",
+        f"{worst.title}: {worst.message}",
         at=worst.series.values,
-        measured=worst.found.median_gap,
+        measured=worst.adherence.median_gap,
         required=limit.typical_gap,
         cost="a diverging loss or a slow node is seen one line later",
     )

@@ -41,8 +41,8 @@ def rendezvous_on_localhost(
         return
     endpoint, master = recovery.rendezvous_endpoint, environment.find("MASTER_ADDR")
     addresses = []
-    is_told = endpoint.is_known and endpoint.status != "default"
-    if is_told and all(_is_literal(endpoint.need(), endpoint.places)):
+    is_stated = endpoint.is_known and endpoint.status != "default"
+    if is_stated and all(_is_literal(endpoint.need(), endpoint.places)):
         addresses.append((endpoint.need(), endpoint.places))
     if master is not None and master.value and not master.place.file.endswith(_SCRIPTS):
         addresses.append((master.value, (master.place,)))

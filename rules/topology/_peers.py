@@ -24,7 +24,7 @@ def statuses(
         yield peer, status
 
 
-def told(result: dict[str, int]) -> str:
+def state_text(result: dict[str, int]) -> str:
     """GPU 3: it is switched off in the driver."""
     return "; ".join(
         f"{title}: {PEER_STATUSES.get(status, f'status {status}')}"

@@ -50,8 +50,8 @@ def gpu_far_from_adapter(
     if not listed or not gpus.each() or not is_bare_server(host):
         return
     known = by_address(devices)
-    mine = {gpu.title: _found(known, gpu.pci_address.need()) for gpu in gpus.each()}
-    others = [_found(known, rdma_device.pci_address.need()) for rdma_device in listed]
+    mine = {gpu.title: _device(known, gpu.pci_address.need()) for gpu in gpus.each()}
+    others = [_device(known, rdma_device.pci_address.need()) for rdma_device in listed]
     near = {title for title, pci_device in mine.items() if _shares(pci_device, others)}
     far = {title: pci_device for title, pci_device in mine.items() if title not in near}
     if not far:
@@ -78,7 +78,7 @@ def gpu_far_from_adapter(
         )
 
 
-def _found(known: dict[str, PciDevice], address: str) -> PciDevice:
+def _device(known: dict[str, PciDevice], address: str) -> PciDevice:
     if address not in known:
         name = "pci_devices"
         raise MissingEvidence(name, f"{address} is not in the list")

@@ -20,7 +20,7 @@ Good::
     nvidia-smi topo -p2p r   # OK between all
 """
 
-from speccheck.rules.topology._peers import statuses, told
+from speccheck.rules.topology._peers import state_text, statuses
 from speccheck.validator.evidence.node.fault_codes import PEER_OK, PEER_SWITCHED_OFF
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import Host
@@ -54,7 +54,7 @@ def peer_access_missing(gpu: Gpu, gpus: Gpus, host: Host, boards: Boards) -> Ver
         return
     yield fail(
         f"the memory of {len(result)} of {len(states)} peers cannot be read "
-        f"({told(result)}); it should be for all",
+        f"({state_text(result)}); it should be for all",
         at=leaf,
         measured=len(result),
         required=0,

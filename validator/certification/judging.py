@@ -220,8 +220,8 @@ def _floor(bound: Bound | None, collective: str, share: float | None) -> float |
     return bound.fail_below / usual.fail * share
 
 
-def _known(*told: tuple[str, Scalar | None]) -> SampleConditions:
-    return tuple((name, item) for name, item in told if item is not None)
+def _known(*stated_facts: tuple[str, Scalar | None]) -> SampleConditions:
+    return tuple((name, item) for name, item in stated_facts if item is not None)
 
 
 def _bound_at(curve: MeasuredCurve, size: int) -> Bound | None:
@@ -337,7 +337,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     }
     first = assemble(_files(subject, machines[0]), request.judging.context)
     profiles = judges.of(first.plan, (), first.scopes, first.measured).composed
-    judged = [*_told_once(by_machine)]
+    judged = [*_without_repeats(by_machine)]
     judged += (JudgedKit("", finding) for finding in _of_fleet(request, subject, now))
     return Judgements(
         judges.edition,
@@ -366,7 +366,9 @@ def _answered_for(finding: Finding) -> Finding:
     return finding._replace(waiver=None)
 
 
-def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[JudgedKit]:
+def _without_repeats(
+    by_machine: Mapping[str, Sequence[Finding]],
+) -> Iterator[JudgedKit]:
     """Findings of machines; what is found on all of them once, without a name."""
     times = Counter(
         finding for findings in by_machine.values() for finding in {*findings}
@@ -499,7 +501,7 @@ def read_evidence(
     taken = [
         opened_file
         for opened_file in opened
-        if opened_file.found and opened_file.file.path not in unread
+        if opened_file.files and opened_file.file.path not in unread
     ]
     kit = Kit(
         folder,
@@ -534,7 +536,7 @@ def _judged_as_of(opened: Sequence[OpenedFile], now: datetime) -> datetime:
     observed = [
         opened_file.file
         for opened_file in opened
-        if opened_file.file.kind != "config" and opened_file.found
+        if opened_file.file.kind != "config" and opened_file.files
     ]
     if not observed or not all(evidence_file.synthetic for evidence_file in observed):
         return now
@@ -552,7 +554,7 @@ def _out_of_time(
     for opened_file in opened:
         taken = opened_file.file.taken
         # A configuration is no observation: it holds as long as it is not changed.
-        if not opened_file.found or not taken or opened_file.file.kind == "config":
+        if not opened_file.files or not taken or opened_file.file.kind == "config":
             continue
         time = datetime.fromisoformat(taken)
         age = as_of - time
@@ -569,7 +571,7 @@ def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
     job = [
         read_file
         for opened_file in opened
-        for read_file in opened_file.found
+        for read_file in opened_file.files
         if opened_file.file.kind == "config"
     ]
     together: list[ReadFile] = []
@@ -582,14 +584,14 @@ def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
     for opened_file in opened:
         if opened_file.file.kind == "snapshot":
             name = opened_file.file.specimen or opened_file.file.path
-            machines.setdefault(name, [])[:0] = opened_file.found
+            machines.setdefault(name, [])[:0] = opened_file.files
         elif (
             opened_file.file.kind == "measurement"
             and opened_file.file.specimen in snapshots
         ):
-            machines.setdefault(opened_file.file.specimen, []).extend(opened_file.found)
+            machines.setdefault(opened_file.file.specimen, []).extend(opened_file.files)
         elif opened_file.file.kind != "config":
-            together.extend(opened_file.found)
+            together.extend(opened_file.files)
     _demand_one_job(job)
     return Subject(
         tuple(job),

@@ -143,7 +143,7 @@ _HEAD = 4_000  # characters in which a comment of the whole file stands
 
 def text_entry(bare: KitFile, text: str) -> KitFile:
     """A file that no reader knows, with what its text says of itself."""
-    return bare._replace(taken=_told_time(text), synthetic=_made_up(text))
+    return bare._replace(taken=_time_text(text), synthetic=_made_up(text))
 
 
 def entry_of(bare: KitFile, read_files: Sequence[ReadFile], text: str) -> KitFile:
@@ -158,7 +158,7 @@ def entry_of(bare: KitFile, read_files: Sequence[ReadFile], text: str) -> KitFil
     return bare._replace(
         kind=_kind(read_files, nodes),
         format="+".join(dict.fromkeys(item.format for item in read_files)),
-        taken=_taken(nodes) or _told_time(text),
+        taken=_taken(nodes) or _time_text(text),
         specimen=_specimen(nodes),
         synthetic=made_up or _made_up(text),
         gives=tuple(sorted({*_gives(read_files, nodes)})),
@@ -216,7 +216,7 @@ def _text(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _told_time(text: str) -> str:
+def _time_text(text: str) -> str:
     match = _TAKEN.search(text[:_HEAD])
     return utc(match[1]) if match else ""
 
@@ -308,7 +308,7 @@ class OpenedFile(Record):
     """A file of a kit, with what its readers made of it."""
 
     file: KitFile
-    found: tuple[ReadFile, ...]
+    files: tuple[ReadFile, ...]
     problem: str = ""
 
 
@@ -434,11 +434,11 @@ def _classified(bare: KitFile, whole: str, text: str, readers: Readers) -> Opene
     if read_files:
         return OpenedFile(entry_of(bare, read_files, text), tuple(read_files))
     is_damaged = status.state == "unreadable"
-    problem = _told(status.message, whole) if is_damaged else ""
+    problem = _without_path(status.message, whole) if is_damaged else ""
     return OpenedFile(text_entry(bare, text), (), problem)
 
 
-def _told(message: str, path: str) -> str:
+def _without_path(message: str, path: str) -> str:
     """What a reader says, without the path that stands before it anyway."""
     return message.removeprefix(path).lstrip(": ")
 

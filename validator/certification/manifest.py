@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "speccheck-evidence/1"
 _FAMILY = SCHEMA.partition("/")[0]
-_MOST_TOLD = 3  # mistakes of a manifest in one message
+_MOST_MISTAKES = 3  # mistakes of a manifest in one message
 _FIELDS = (
     *("path", "kind", "format", "sha256", "size_bytes", "taken", "specimen"),
     *("synthetic", "gives", "nodes", "instance_type"),
@@ -146,7 +146,7 @@ def _validated(content: Mapping[str, Any], path: str, again: str) -> Manifest:
     except ValidationError as error:
         text = "; ".join(
             f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
-            for item in error.errors()[:_MOST_TOLD]
+            for item in error.errors()[:_MOST_MISTAKES]
         )
         message = f"{path}: {text}; {again}"
         raise ManifestError(message) from error
@@ -226,7 +226,7 @@ def differences(manifest: Manifest, kit: Kit) -> tuple[ManifestDifference, ...]:
             )
             result.append(ManifestDifference(path, "changed", text))
         else:
-            text = _told_otherwise(evidence_file, other)
+            text = _difference_from_file(evidence_file, other)
             if text:
                 result.append(ManifestDifference(path, "changed", text))
     return tuple(result)
@@ -236,7 +236,7 @@ def _short(file: KitFile) -> str:
     return file.sha256[:16] or "none"
 
 
-def _told_otherwise(listed: KitFile, there: KitFile) -> str:
+def _difference_from_file(listed: KitFile, there: KitFile) -> str:
     """The first thing that the manifest says otherwise than the file itself."""
     for name in _FIELDS:
         result, other = getattr(listed, name), getattr(there, name)

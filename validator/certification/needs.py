@@ -51,7 +51,7 @@ WORDS = {
 }
 
 
-class Asked(Record):
+class LevelRequest(Record):
     """What is asked for: the clauses of a level for a type of machine.
 
     instance_type, provider: of the catalogue; empty where none is named.
@@ -93,7 +93,7 @@ class Asked(Record):
         )
 
 
-def asked_of(edition: Edition, instance: str, level: str) -> Asked:
+def level_request(edition: Edition, instance: str, level: str) -> LevelRequest:
     """The clauses of a level for a type of machine; empty: of any.
 
     Raises UnknownProfile and UnknownName.
@@ -102,10 +102,10 @@ def asked_of(edition: Edition, instance: str, level: str) -> Asked:
     profiles = (f"instance/{name}",) if name else ()
     composed = compose(edition, use=USE, profiles=profiles)
     if not name:
-        return Asked(composed, level)
+        return LevelRequest(composed, level)
     known = next(profile for profile in composed.profiles if profile.kind == "instance")
     bare = known.id.partition("/")[2]
-    return Asked(composed, level, bare, resolve_instance(bare).provider)
+    return LevelRequest(composed, level, bare, resolve_instance(bare).provider)
 
 
 def wanted_by(judged_clause: JudgedClause) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def given_by(kit: Kit) -> frozenset[str]:
     return frozenset(texts)
 
 
-def missing_of(kit: Kit, entry: Asked) -> tuple[Missing, ...]:
+def missing_of(kit: Kit, entry: LevelRequest) -> tuple[Missing, ...]:
     """Evidence that clauses want and no file gives, by track, level and kind."""
     given = given_by(kit)
     is_narrow = _ALL_REDUCE in kit.gives
@@ -187,7 +187,7 @@ def _words(kind: str, is_narrow: bool) -> str:  # noqa: FBT001 - of one caller
 
 
 def specimens_missing(
-    kit: Kit, result: Asked, expected: int | None
+    kit: Kit, result: LevelRequest, expected: int | None
 ) -> Iterator[Missing]:
     """That fewer machines were looked at than speak for a type, or were expected."""
     if result.level == "L1":
@@ -201,7 +201,7 @@ def specimens_missing(
         yield Missing("", "L2", (NODE,), (), (), text)
 
 
-def clauses_by_source(entry: Asked) -> dict[str, tuple[JudgedClause, ...]]:
+def clauses_by_source(entry: LevelRequest) -> dict[str, tuple[JudgedClause, ...]]:
     """The clauses that each kind of evidence settles first, by kind."""
     result: dict[str, list[JudgedClause]] = {}
     for clause in entry.clauses:
@@ -263,7 +263,7 @@ class Review(Record):
 
 
 def review_of(
-    kit: Kit, result: Asked, now: datetime, expected: int | None = None
+    kit: Kit, result: LevelRequest, now: datetime, expected: int | None = None
 ) -> Review:
     """What a kit lacks for what is asked.
 

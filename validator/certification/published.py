@@ -23,8 +23,8 @@ from speccheck.validator.certification.judging import (
 from speccheck.validator.certification.needs import (
     LEVELS,
     WORDS,
-    Asked,
-    asked_of,
+    LevelRequest,
+    level_request,
     wanted_by,
 )
 from speccheck.validator.editions.compose import JudgedClause
@@ -109,7 +109,7 @@ def dry_run(instance: str, spec: str = "1.0") -> DryRun:
 
     Raises UnknownProfile, UnknownName or UnknownEdition.
     """
-    result = asked_of(load_edition(spec), instance, LEVELS[-1])
+    result = level_request(load_edition(spec), instance, LEVELS[-1])
     runs = published_runs(result.instance_type)
     settleds = [*_settled(result, runs, spec)] if runs else []
     return DryRun(
@@ -123,7 +123,7 @@ def dry_run(instance: str, spec: str = "1.0") -> DryRun:
 
 
 def _settled(
-    result: Asked, runs: Sequence[PublishedRun], spec: str
+    result: LevelRequest, runs: Sequence[PublishedRun], spec: str
 ) -> Iterator[Settled]:
     order = CertificateOrder(f"{INSTANCE}{result.instance_type}", spec, is_pinned=True)
     subject = Subject((), tuple(_files(runs)), ())
@@ -190,7 +190,7 @@ def snapshot_of(run: PublishedRun) -> dict[str, Any]:
     return result
 
 
-def _track(result: Asked, track: str, settleds: Sequence[Settled]) -> DryTrack:
+def _track(result: LevelRequest, track: str, settleds: Sequence[Settled]) -> DryTrack:
     clauses = [clause for clause in result.clauses if track in clause.clause.tracks]
     ids = {clause.clause.id for clause in clauses}
     settled = tuple(settled for settled in settleds if settled.clause in ids)

@@ -15,7 +15,7 @@ from speccheck.validator.certification.needs import (
     DRILL,
     FILES,
     NODE,
-    Asked,
+    LevelRequest,
     clauses_by_source,
     counted_levels,
 )
@@ -107,7 +107,7 @@ DRILL_COMMANDS = (
 )
 
 
-def drill_words(result: Asked) -> tuple[str, ...]:
+def drill_words(result: LevelRequest) -> tuple[str, ...]:
     """What to do; the limit is the edition's."""
     numbers = result.composed.numbers(_CLAUSE)
     limit, percentile = numbers[_LIMIT], numbers[_PERCENTILE]
@@ -191,7 +191,7 @@ class PlannedStep(Record):
 class RunPlan(Record):
     """All steps for a level."""
 
-    asked: Asked
+    request: LevelRequest
     engine: Engine
     nodes: int
     gpus: int
@@ -204,7 +204,7 @@ class RunPlan(Record):
         return sum(step.seconds for step in self.steps)
 
 
-def run_plan(result: Asked, engine: Engine, nodes: int | None = None) -> RunPlan:
+def run_plan(result: LevelRequest, engine: Engine, nodes: int | None = None) -> RunPlan:
     """What to run for a level of a type of machine.
 
     Args:
@@ -225,7 +225,7 @@ def run_plan(result: Asked, engine: Engine, nodes: int | None = None) -> RunPlan
     return RunPlan(result, engine, layout.nodes, layout.gpus, kept, NOTES[engine])
 
 
-def _gpus_of(result: Asked) -> int:
+def _gpus_of(result: LevelRequest) -> int:
     if not result.instance_type:
         return _USUAL_GPUS
     return resolve_instance(result.instance_type).gpus_per_node
@@ -246,7 +246,7 @@ def _settled(
         yield Settles(track, level, musts, shoulds, names)
 
 
-def _files(_: Asked, __: Layout) -> Iterator[PlannedStep]:
+def _files(_: LevelRequest, __: Layout) -> Iterator[PlannedStep]:
     yield PlannedStep(
         "files",
         "the files of the job, as it will run",
@@ -264,7 +264,7 @@ def _files(_: Asked, __: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _machines(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _machines(result: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     tier = 3 if result.level == "L3" else 0
     kinds: tuple[str, ...] = (NODE, "fleet")
     seconds = READING.seconds
@@ -299,7 +299,7 @@ def _machines(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _collectives(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _collectives(result: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     where = f"{FOLDER}/measured"
     log = f"{FOLDER}/logs/nccl.log"
     proving = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,TUNING"
@@ -339,13 +339,13 @@ def _collectives(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _runs(result: Asked) -> int:
+def _runs(result: LevelRequest) -> int:
     clause, name, usual = _SHORT
     number = result.composed.edition.clauses[clause].numbers[name].value
     return int(number) if isinstance(number, int | float) else usual
 
 
-def _adapters(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _adapters(result: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     names, count, network = _network(result)
     if network not in _VERBS:
         words = "perftest does not run over this network: the clauses stay open."
@@ -381,7 +381,7 @@ def _adapters(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _network(entry: Asked) -> tuple[str, int, str]:
+def _network(entry: LevelRequest) -> tuple[str, int, str]:
     """The adapters of a machine as words of a shell, their number, and their kind."""
     known = read_compiled("node_profiles")["instances"].get(entry.instance_type)
     if known is None:
@@ -392,12 +392,12 @@ def _network(entry: Asked) -> tuple[str, int, str]:
         if isinstance(result := known.get(f"network_{text}"), list)
     }
     names: list[str] = outcome.get("names", [])
-    is_told = bool(names) and not any("*" in name for name in names)
-    shown = " ".join(names) if is_told else _ALL_ADAPTERS
+    is_explicit = bool(names) and not any("*" in name for name in names)
+    shown = " ".join(names) if is_explicit else _ALL_ADAPTERS
     return shown, outcome.get("adapters", 1), outcome.get("kind", "")
 
 
-def _diagnosis(_: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _diagnosis(_: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     inner = f"dcgmi diag -r 3 -j > {FOLDER}/measured/diagnosis-$(hostname).json"
     yield PlannedStep(
         "diagnosis",
@@ -410,7 +410,7 @@ def _diagnosis(_: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _run(_: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _run(_: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     yield PlannedStep(
         "run",
         "a run of the job, logged",
@@ -435,7 +435,7 @@ def _run(_: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _drill(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _drill(result: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     yield PlannedStep(
         "drill",
         "a drill of recovery, five times",
@@ -447,7 +447,7 @@ def _drill(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-def _certificate(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
+def _certificate(result: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
     profile = (
         f" --profile instance/{result.instance_type}" if result.instance_type else ""
     )
@@ -471,7 +471,7 @@ def _certificate(result: Asked, layout: Layout) -> Iterator[PlannedStep]:
     )
 
 
-_STEPS: tuple[Callable[[Asked, Layout], Iterator[PlannedStep]], ...] = (
+_STEPS: tuple[Callable[[LevelRequest, Layout], Iterator[PlannedStep]], ...] = (
     _files,
     _machines,
     _collectives,

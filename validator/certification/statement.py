@@ -355,7 +355,7 @@ def _synthetic(certification: Certification) -> dict[str, Any] | None:
 
 
 _FAMILY = SCHEMA.partition("/")[0]
-_MOST_TOLD = 3
+_MOST_SHOWN = 3
 
 
 class CertificateError(Exception):
@@ -376,7 +376,7 @@ def read_certificate(predicate: dict[str, Any], path: str) -> Certificate:
     except ValidationError as error:
         text = "; ".join(
             f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
-            for item in error.errors()[:_MOST_TOLD]
+            for item in error.errors()[:_MOST_SHOWN]
         )
         message = f"{path}: is no {SCHEMA}: {text}"
         raise CertificateError(message) from error

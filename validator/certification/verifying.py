@@ -143,8 +143,8 @@ def _of_tracks(
         if track is None:
             yield f"track {grant.track} is left out"
         elif track.level != grant.level:
-            told_level, given = track.level or "no level", grant.level or "none"
-            yield f"track {grant.track} has {told_level}; its clauses give {given}"
+            certified_level, given = track.level or "no level", grant.level or "none"
+            yield f"track {grant.track} has {certified_level}; its clauses give {given}"
         elif (track.required, track.passed) != (grant.required, grant.passed):
             yield f"track {grant.track}: its numbers are not those of its clauses"
     for name in result:
@@ -177,7 +177,7 @@ def _of_validity(certificate: Certificate, terms: UseTerms) -> Iterator[str]:
 
 Outcome = Literal["pass", "fail", "unknown", "not asked"]
 _CLOCKS_APART = timedelta(minutes=10)
-_MOST_TOLD = 5
+_MOST_SHOWN = 5
 
 
 class VerificationStep(Record):
@@ -298,7 +298,7 @@ def _arithmetic(certificate: Certificate) -> VerificationStep:
     terms = terms_of(certificate.edition.id)
     problems = [*contradictions(certificate, edition, terms)]
     if problems:
-        return VerificationStep("arithmetic", "fail", "; ".join(problems[:_MOST_TOLD]))
+        return VerificationStep("arithmetic", "fail", "; ".join(problems[:_MOST_SHOWN]))
     count = sum(len(clause.judgements) for clause in certificate.clauses)
     text = f"levels and coverage follow from {count:,} judgements"
     return VerificationStep("arithmetic", "pass", text)
@@ -313,7 +313,7 @@ def _by_evidence(
     evidence = read_evidence(folder, created, terms.evidence_age_days, expected)
     problems = [*_differences(certificate, evidence)]
     if problems:
-        result = "; ".join(problems[:_MOST_TOLD])
+        result = "; ".join(problems[:_MOST_SHOWN])
         yield VerificationStep("evidence", "fail", result)
         text = "not from evidence that is not what was judged"
         yield VerificationStep("judged again", "fail", text)
@@ -365,7 +365,7 @@ def _again(
     }
     differing = [name for name, value in part.items() if predicate.get(name) != value]
     if differing:
-        result = "; ".join(_told(predicate, part, differing))
+        result = "; ".join(_difference_text(predicate, part, differing))
         return VerificationStep(
             "judged again", "fail", f"comes out otherwise: {result}"
         )
@@ -383,7 +383,7 @@ def _own_numbers(certificate: Certificate, evidence: KitEvidence) -> str:
     return os.path.join(evidence.kit.folder, path) if path else ""
 
 
-def _told(
+def _difference_text(
     predicate: Mapping[str, Any], part: Mapping[str, Any], names: Sequence[str]
 ) -> Iterator[str]:
     """What differs: clauses by name, else the part of the certificate."""
@@ -395,7 +395,7 @@ def _told(
             for name in sorted({*then, *now})
             if then.get(name) != now.get(name)
         ]
-        yield from flipped[:_MOST_TOLD]
+        yield from flipped[:_MOST_SHOWN]
         if not flipped:
             yield "what judgements say"
     yield from (name for name in names if name != "clauses")
@@ -414,10 +414,10 @@ def live_step(
     ]
     unseen = [name for name in result if name not in there]
     if other:
-        return VerificationStep("this machine", "fail", "; ".join(other[:_MOST_TOLD]))
+        return VerificationStep("this machine", "fail", "; ".join(other[:_MOST_SHOWN]))
     if unseen:
-        text = f"not known of it: {', '.join(unseen[:_MOST_TOLD])}"
-        more = f" and {len(unseen) - _MOST_TOLD} more" if unseen[_MOST_TOLD:] else ""
+        text = f"not known of it: {', '.join(unseen[:_MOST_SHOWN])}"
+        more = f" and {len(unseen) - _MOST_SHOWN} more" if unseen[_MOST_SHOWN:] else ""
         return VerificationStep("this machine", "unknown", text + more)
     return VerificationStep(
         "this machine", "pass", f"is of the type, by {len(result)} fields"

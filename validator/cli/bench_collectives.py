@@ -32,7 +32,7 @@ from speccheck.probes.collectives.told import (
     teller,
 )
 from speccheck.probes.collectives.world import World, WrongWorld, read_world
-from speccheck.probes.parent import end_as_asked
+from speccheck.probes.parent import end_with_named_parent
 from speccheck.probes.torch_library import NEEDED, NoTorch, load
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.cli.command_line import (
@@ -190,7 +190,7 @@ def measure_collective(words: list[str], command: Command) -> int:
     began = time.monotonic()
     is_silent = False
     try:
-        end_as_asked()
+        end_with_named_parent()
         world = read_world(os.environ)
         is_silent = world is not None and world.rank > 0
         line = _parsed(words, command, world)
@@ -367,7 +367,7 @@ def _judged(
     """Keep, show and judge what was measured; returns the exit code."""
     text, ending = measured
     if ending.kind != "complete":
-        _say(_told(ending, settings, has_points=bool(text)))
+        _say(_ending_message(ending, settings, has_points=bool(text)))
     if not text:
         return _code(ending)
     path = line.text("out")
@@ -405,7 +405,7 @@ def _unasked(data: Mapping[str, Any], line: CommandLine) -> int:
     return _CUT_SHORT
 
 
-def _told(ending: RankEnding, settings: Settings, *, has_points: bool) -> str:
+def _ending_message(ending: RankEnding, settings: Settings, *, has_points: bool) -> str:
     after = "; what was measured until then follows" if has_points else ""
     if ending.kind == "budget":
         return f"the time budget of {settings.budget_seconds:g} s is used up{after}"

@@ -28,7 +28,7 @@ from speccheck.probes.memory_copies import (
 )
 from speccheck.probes.memory_copies import measured as measured_copies
 from speccheck.probes.memory_copies import steps as copy_steps
-from speccheck.probes.parent import end_as_asked
+from speccheck.probes.parent import end_with_named_parent
 from speccheck.probes.torch_library import NoTorch, load
 from speccheck.validator.cli.command_line import (
     CommandLine,
@@ -117,7 +117,7 @@ def measure_and_judge(
     """
 
     def measured_and_judged() -> int:
-        end_as_asked()
+        end_with_named_parent()
         line = with_settings(parse(words, command.options))
         measured = measure(line, _verified(line))
         text = _kept(measured, line)

@@ -36,9 +36,9 @@ from speccheck.validator.certification.manifest import (
 )
 from speccheck.validator.certification.needs import (
     LEVELS,
-    Asked,
+    LevelRequest,
     Review,
-    asked_of,
+    level_request,
     review_of,
 )
 from speccheck.validator.certification.run_plan import ENGINES, RunPlan, run_plan
@@ -99,7 +99,7 @@ def certify_command(line: CommandLine) -> int:
     evidence = _judged_evidence(line, order, now)
     certification = certify(order, evidence)
     issue = _issue(line, signer, now)
-    level, tracks = _asked(line, certification)
+    level, tracks = _level_and_tracks(line, certification)
     denied = denied_of(certification.grants, level, tracks)
     style = style_of(line, to_file=False)
     is_made_up = any(file.synthetic for file in evidence.files)
@@ -190,7 +190,7 @@ def _judged_evidence(
     return evidence
 
 
-def _asked(
+def _level_and_tracks(
     line: CommandLine, certification: Certification
 ) -> tuple[str, tuple[str, ...]]:
     level = line.word("level", _LEVELS)
@@ -240,7 +240,7 @@ def _planned(line: CommandLine) -> RunPlan:
     if number is not None and number > _MOST_NODES:
         message = f"--nodes {number}: at most {_MOST_NODES:,}"
         raise UsageError(message)
-    result = asked_in(line)
+    result = level_request_of(line)
     least = result.terms.least_specimens or 1
     if number is not None and result.level != "L1" and number < least:
         message = f"--nodes {number}: a type is known by {least} machines at least"
@@ -437,7 +437,7 @@ def show_kit(line: CommandLine) -> int:
 def pack(line: CommandLine) -> int:
     """Write down what a kit holds, and what is missing; returns the exit code."""
     folder = os.path.normpath(line.only("folder"))
-    result = asked_in(line)
+    result = level_request_of(line)
     out = _out(line, folder)
     kit = read_kit(folder)
     now = now_in(line)
@@ -450,7 +450,9 @@ def pack(line: CommandLine) -> int:
     return 0 if review.is_whole and kit.evidence else _MISSING
 
 
-def manifest_for(kit: Kit, result: Asked, review: Review, now: datetime) -> Manifest:
+def manifest_for(
+    kit: Kit, result: LevelRequest, review: Review, now: datetime
+) -> Manifest:
     """Return what is written down of a kit."""
     types = kit.instance_types
     return Manifest(
@@ -463,7 +465,7 @@ def manifest_for(kit: Kit, result: Asked, review: Review, now: datetime) -> Mani
     )
 
 
-def asked_in(line: CommandLine) -> Asked:
+def level_request_of(line: CommandLine) -> LevelRequest:
     """Return the level and the type of machine of a command line; raises UsageError."""
     edition = load_edition(line.text("spec") or "1.0")
     level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
@@ -476,7 +478,7 @@ def asked_in(line: CommandLine) -> Asked:
         text = ", ".join(instances[1:] or others)
         message = f"--profile {text}: must be one type of machine, instance/..."
         raise UsageError(message)
-    return asked_of(edition, instances[0] if instances else "", level)
+    return level_request(edition, instances[0] if instances else "", level)
 
 
 def now_in(line: CommandLine) -> datetime:

@@ -27,7 +27,7 @@ _WORDS: Mapping[Kind | None, str] = {
     "report": "a report",
     None: "none",
 }
-_ASKED = "two snapshots, two certificates or two reports are compared"
+_USAGE = "two snapshots, two certificates or two reports are compared"
 
 
 def diff(line: CommandLine) -> int:
@@ -100,7 +100,7 @@ def _kind_of_both(texts: Sequence[str], paths: Sequence[str]) -> Kind | None:
     result = [
         f"{path} is {_WORDS[kind]}" for path, kind in zip(paths, kinds, strict=True)
     ]
-    message = f"{' and '.join(result)}: {_ASKED}"
+    message = f"{' and '.join(result)}: {_USAGE}"
     raise UsageError(message)
 
 

@@ -84,7 +84,7 @@ def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
     changes = tuple(diff_of(result.texts))
     is_read = is_read_by_runner(os.environ)
     write(map(disarmed, changes) if is_read else changes, None)
-    return Fixed(result.found, [output for output in outputs if output.path], changes)
+    return Fixed(result.before, [output for output in outputs if output.path], changes)
 
 
 def _tell(result: FixedRun, verb: str) -> None:

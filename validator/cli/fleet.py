@@ -380,7 +380,7 @@ def history(line: CommandLine) -> int:
         HistoryError,
     )
     from speccheck.validator.fleet.history.summary import (  # noqa: PLC0415 - SQLite
-        told,
+        history_summary,
     )
     from speccheck.validator.report.history_json import history_json  # noqa: PLC0415
     from speccheck.validator.report.history_text import history_text  # noqa: PLC0415
@@ -388,7 +388,7 @@ def history(line: CommandLine) -> int:
     path = line.only("file")
     outputs = outputs_of(line)
     try:
-        result = told(
+        result = history_summary(
             path,
             node=line.text("node") or "",
             leaf=line.text("leaf") or "",

@@ -48,8 +48,8 @@ def passes_on(error: Exception) -> bool:
 
     The reader of our output went away, or the user asked to see where it comes from.
     """
-    is_asked_for = bool(os.environ.get("SPECCHECK_TRACEBACK"))
-    return is_asked_for or isinstance(error, BrokenPipeError)
+    wants_traceback = bool(os.environ.get("SPECCHECK_TRACEBACK"))
+    return wants_traceback or isinstance(error, BrokenPipeError)
 
 
 def bug_message(error: Exception) -> str:

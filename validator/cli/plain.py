@@ -48,9 +48,9 @@ class Audience:
         """Return what the report says besides, at its end."""
         return ()
 
-    def told(self, told: ReportContext) -> int:
+    def finish(self, report_context: ReportContext) -> int:
         """Hear what was judged, once the reports are written; returns the exit code."""
-        return told.ending.code
+        return report_context.ending.code
 
     def refused(self, message: str, code: int) -> int:  # noqa: ARG002 - others use it
         """Hear why nothing was judged; returns the exit code."""
@@ -166,7 +166,7 @@ def _judged(
     write_reports(report_context, outputs if fixes is None else fixes.outputs, line)
     if picture is not None:
         _plot(result, picture)
-    code = audience.told(report_context)
+    code = audience.finish(report_context)
     return code if fixes is None else fixes.code(code)
 
 

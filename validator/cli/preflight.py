@@ -134,21 +134,25 @@ class NodeAudience(Audience):
 
         return higher_tiers(self.tier, run.plans, run.edition)
 
-    def told(self, told: ReportContext) -> int:
+    def finish(self, report_context: ReportContext) -> int:
         """Write the lines of what was judged; raises WriteError."""
         facts = self._facts() if self._result_path else {}
-        result = judged_result(self._situation, told, self._seconds(), self.kept, facts)
+        result = judged_result(
+            self._situation, report_context, self._seconds(), self.kept, facts
+        )
         self._write_result(result)
-        return self._answered(result, told.summary.failed, told.ending.code)
+        return self._answered(
+            result, report_context.summary.failed, report_context.ending.code
+        )
 
     def refused(self, message: str, code: int) -> int:
         """Write the lines of a run that judged nothing, as far as that can be done."""
         result = refused_result(self._situation, message, code, self._seconds())
-        is_told = False
+        is_reported = False
         with suppress(WriteError, UsageError):
             self._write_result(result)
-            is_told = self._result_path is not None
-        self._exits_zero &= is_told  # else nobody would know
+            is_reported = self._result_path is not None
+        self._exits_zero &= is_reported  # else nobody would know
         return self._answered(result, {}, code)
 
     def overdue(self, seconds: float) -> int:
@@ -165,10 +169,10 @@ class NodeAudience(Audience):
     def _facts(self) -> dict[str, str]:
         # Only a result line tells them.
         from speccheck.validator.fleet.shared_values import (  # noqa: PLC0415
-            told_facts,
+            result_facts,
         )
 
-        return told_facts(self.content)
+        return result_facts(self.content)
 
     def _seconds(self) -> float:
         return time.monotonic() - self._began
@@ -251,7 +255,7 @@ def preflight(words: list[str], command: Command) -> int:
     if not audience.launch.is_first_on_node and not audience.is_every_rank:
         return _leave_to_first(words, audience, options)
 
-    def asked(line: CommandLine) -> Request:
+    def request_of_line(line: CommandLine) -> Request:
         audience.verify(words)
         _tier_and_budget(line)
         return request_of(line, "preflight")
@@ -260,7 +264,7 @@ def preflight(words: list[str], command: Command) -> int:
         return _with_machine(request, line, audience)
 
     with ended_when_overdue(_overdue(words, options, audience.tier), audience.overdue):
-        return judge(words, options, asked, with_machine, audience)
+        return judge(words, options, request_of_line, with_machine, audience)
 
 
 def _overdue(words: list[str], options: tuple[Option, ...], tier: int) -> float:

@@ -19,7 +19,7 @@ from speccheck.validator.evidence.node.node import read_launch
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.fleet.node_judge import NodeJudge
-from speccheck.validator.fleet.shared_values import told_facts
+from speccheck.validator.fleet.shared_values import result_facts
 from speccheck.validator.node.result import (
     COUNTED,
     JudgedBy,
@@ -180,7 +180,7 @@ class ResultTeller:
             counts=json.loads(counts),
             findings=findings,
             missing=tuple(_missing(judged.findings)),
-            facts=told_facts(node),
+            facts=result_facts(node),
         )
         return result_line(node_result).rstrip()
 

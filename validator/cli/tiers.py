@@ -53,7 +53,7 @@ _TRACEBACK_VARIABLE = "SPECCHECK_TRACEBACK"
 class Ended(Record):
     """How a measurement ended: what it kept, and why that is not all."""
 
-    found: Mapping[str, Any] | None
+    result: Mapping[str, Any] | None
     problem: str
     code: int | None
 
@@ -80,14 +80,14 @@ def measure(
             continue
         _tell(measurement)
         ended = run(measurement, until, allowed)
-        is_told_elsewhere = (
-            measurement.is_joint and ended.found is None and ended.code == 0
+        is_reported_elsewhere = (
+            measurement.is_joint and ended.result is None and ended.code == 0
         )
-        if not is_told_elsewhere:  # rank 0 tells what all ranks measured
+        if not is_reported_elsewhere:  # rank 0 tells what all ranks measured
             _put_down(
                 content,
                 measurement,
-                ended.found,
+                ended.result,
                 ended.problem or _hidden(content, ended),
             )
 
@@ -225,9 +225,9 @@ def _problem(
 def _hidden(content: Content, ended: Ended) -> str:
     """That GPUs of the node were not measured, as they are hidden from PyTorch."""
     gpus = content.get("gpus")
-    if ended.found is None or not isinstance(gpus, list):
+    if ended.result is None or not isinstance(gpus, list):
         return ""
-    seen = max((len(gpu) for gpu in _gpus_of(ended.found)), default=len(gpus))
+    seen = max((len(gpu) for gpu in _gpus_of(ended.result)), default=len(gpus))
     if seen >= len(gpus):
         return ""
     return (

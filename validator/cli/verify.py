@@ -66,7 +66,7 @@ def verify(line: CommandLine) -> int:
     if line.has("live") or line.has("node"):
         taken.append(live_step(certificate, _machine(line)))
     style = style_of(line, to_file=False)
-    text = "".join(_told(statement.predicate, taken, style, line))
+    text = "".join(_statement_text(statement.predicate, taken, style, line))
     write_all([*_page(line, statement.predicate, taken, now), ((text,), None)])
     return _code(taken)
 
@@ -116,7 +116,7 @@ def _now(line: CommandLine) -> datetime:
     return result if result.tzinfo else result.replace(tzinfo=UTC)
 
 
-def _told(
+def _statement_text(
     predicate: dict[str, Any],
     taken: Sequence[VerificationStep],
     style: Style,

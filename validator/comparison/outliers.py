@@ -160,11 +160,11 @@ _KINDS = {
 }
 
 
-def _is_told(word: str) -> bool:
+def _is_shown(word: str) -> bool:
     return word != "None"
 
 
-def _told(word: str) -> str:
+def _word_text(word: str) -> str:
     """A word of the name of a rate; sizes of messages and of copies in MiB."""
     size = int(word) if word.isdecimal() else 0
     return f"{size / MIB:,.0f} MiB" if size >= MIB else word
@@ -176,7 +176,9 @@ def rates_of(fleet: Fleet, share: float) -> Iterator[OutlierReading]:
         kind, _, words = leaf.partition(".")
         if kind in RATES:
             label, unit, per, part = _KINDS[kind]
-            text = " ".join([label, *map(_told, filter(_is_told, words.split(".")))])
+            text = " ".join(
+                [label, *map(_word_text, filter(_is_shown, words.split(".")))]
+            )
             yield OutlierReading(
                 leaf,
                 text,

@@ -108,11 +108,11 @@ class MachineIdentity(Record):
 
 
 def machine_of(
-    a: SnapshotSide, b: SnapshotSide, *, is_told: bool = False
+    a: SnapshotSide, b: SnapshotSide, *, is_stated: bool = False
 ) -> MachineIdentity:
-    """Whether both are of one machine. is_told: the user says so."""
+    """Whether both are of one machine. is_stated: the user says so."""
     has_one_salt = bool(_digests(a.content) & _digests(b.content))
-    if is_told:
+    if is_stated:
         return MachineIdentity("one", "as --one-machine says", has_one_salt)
     texts = (
         _by_gpus(a, b, has_one_salt=has_one_salt)
@@ -493,7 +493,7 @@ def compare(
 
     is_one_machine: the user says that both are of one, whatever they tell.
     """
-    machine = machine_of(a, b, is_told=is_one_machine)
+    machine = machine_of(a, b, is_stated=is_one_machine)
     hours = None
     if a.taken is not None and b.taken is not None:
         hours = (b.taken - a.taken) / _HOUR
@@ -558,11 +558,11 @@ class _Run:
     def _one_sided(self, kind: str, mine: object, other: object) -> LeafDifference:
         """A kind that one of the two does not know."""
         group: Group = "measurements" if kind in MEASURED else "identity"
-        a = self._told(self.a.content, kind, mine)
-        b = self._told(self.b.content, kind, other)
+        a = self._stated(self.a.content, kind, mine)
+        b = self._stated(self.b.content, kind, other)
         return LeafDifference(group, kind, "", "not_known", a, b)
 
-    def _told(self, content: Leaves, kind: str, result: object) -> object:
+    def _stated(self, content: Leaves, kind: str, result: object) -> object:
         if isinstance(result, list):
             return len(result)
         if result is None:

@@ -115,13 +115,13 @@ def verdicts(result: Differences, advice: Advice) -> Verdicts:
     for division in result.divided:
         yield _divided(division, advice)
     for untold in result.untold:
-        yield not_told(untold)
+        yield missing_field(untold)
     is_open = result.odd or result.divided or result.untold or result.is_partial
     if result.alike and not is_open:
         yield passed(_said((leaf, value) for leaf, value in result.alike))
 
 
-def not_told(untold: Untold) -> Verdict:
+def missing_field(untold: Untold) -> Verdict:
     """Nodes, or all of them, that do not tell a leaf."""
     labels = ", ".join(leaf.label for leaf in untold.leaves)
     who = counted(untold.hosts) if untold.hosts else "every node"
@@ -198,7 +198,7 @@ def _shown(leaf: ComparedNodes, value: str) -> str:
 
 _MOST_APART = 20  # nodes that get a finding of their own, the worst first
 _WHOLE = 1000  # from here on without decimals
-_MOST_TOLD = 2  # readings of a node
+_MOST_SHOWN = 2  # readings of a node
 
 
 class OutlierAdvice(Record):
@@ -223,7 +223,7 @@ def outlier_verdicts(outliers: Outliers, advice: OutlierAdvice) -> Verdicts:
     for host in hosts[:_MOST_APART]:
         far = outliers.by_host[host]
         yield fail(
-            _told(far),
+            _worst_text(far),
             measured=far[0].value,
             required=_limit(far[0]),
             cost=advice.cost,
@@ -237,7 +237,7 @@ def outlier_verdicts(outliers: Outliers, advice: OutlierAdvice) -> Verdicts:
     if outliers.unseen:
         yield unknown(
             f"{counted(outliers.unseen)}: not all is known that other nodes tell",
-            missing=[reading.leaf for reading in outliers.looked_at[:_MOST_TOLD]]
+            missing=[reading.leaf for reading in outliers.looked_at[:_MOST_SHOWN]]
             or ["samples"],
             hosts=outliers.unseen,
         )
@@ -258,7 +258,7 @@ def _several(
     worst = outliers.by_host[hosts[0]]
     ordered = tuple(sorted(hosts))
     return fail(
-        f"{text}; {hosts[0]}: {_told(worst[:1])}",
+        f"{text}; {hosts[0]}: {_worst_text(worst[:1])}",
         measured=worst[0].value,
         required=_limit(worst[0]),
         cost=advice.cost,
@@ -268,12 +268,12 @@ def _several(
     )
 
 
-def _told(fars: Sequence[Far]) -> str:
+def _worst_text(fars: Sequence[Far]) -> str:
     """The worst part of each reading, and in how many parts it is so."""
     by_label: dict[str, list[Far]] = {}
     for far in fars:
         by_label.setdefault(far.reading.label, []).append(far)
-    texts = [_far(parts) for parts in [*by_label.values()][:_MOST_TOLD]]
+    texts = [_far(parts) for parts in [*by_label.values()][:_MOST_SHOWN]]
     left = len(by_label) - len(texts)
     return "; ".join(texts + ([f"{left} more readings"] if left > 0 else []))
 

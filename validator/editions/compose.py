@@ -245,14 +245,14 @@ def _judged_clauses(
     raises = _raises(edition, profiles)
     for clause in edition.clauses.values():
         raised_by = raises.get(clause.id, ())
-        is_asked = clause.certification_level in levels
+        is_required = clause.certification_level in levels
         yield JudgedClause(
             clause=clause,
             level=raised_by[-1].level if raised_by else clause.level,
             raised_by=raised_by,
             is_selected=clause.status == "core" or clause.id in added,
             not_applicable=_left_out(clause, profiles),
-            live_only=not is_asked and evidence.isdisjoint(_deciding(clause)),
+            live_only=not is_required and evidence.isdisjoint(_deciding(clause)),
         )
 
 

@@ -185,9 +185,9 @@ def _number(
         elif key.startswith("nodes/") and (result is None or two is None):
             weight, reason = "MAJOR", "between the entries of a table values move"
         where = f" in {key}" if key else ""
+        before, after = _number_text(old, result), _number_text(new, two)
         text = (
-            f"{new.name}{where}: {_told(old, result)} -> {_told(new, two)}"
-            f" ({new.confidence}: {new.source})"
+            f"{new.name}{where}: {before} -> {after} ({new.confidence}: {new.source})"
         )
         change = NumberChange(
             new.name, key, result, two, new.unit.name, way, new.source, new.confidence
@@ -226,7 +226,7 @@ def _are_amounts(*values: NumberValue) -> bool:
     return all(isinstance(value, int | float) for value in values)
 
 
-def _told(number: Number, value: NumberValue | None) -> str:
+def _number_text(number: Number, value: NumberValue | None) -> str:
     return "none" if value is None else number_text(number, value)
 
 

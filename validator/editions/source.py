@@ -803,7 +803,7 @@ def _misformed(name: str, content: Any) -> list[str]:  # noqa: ANN401 - YAML
         elif not isinstance(content, dict):
             return [f"{name}: holds no mapping"]
     except ValidationError as error:
-        return _told(name, content, error)
+        return _problem_lines(name, content, error)
     return []
 
 
@@ -819,7 +819,7 @@ class _Reader:
         try:
             return model.model_validate(self.files[name])
         except ValidationError as error:
-            self.problems += _told(name, self.files[name], error)
+            self.problems += _problem_lines(name, self.files[name], error)
         return None
 
     def read_conditions(self, name: str) -> dict[str, ConditionSource] | None:
@@ -827,7 +827,7 @@ class _Reader:
         try:
             return _Conditions.validate_python(self.files[name])
         except ValidationError as error:
-            self.problems += _told(name, self.files[name], error)
+            self.problems += _problem_lines(name, self.files[name], error)
         return None
 
     def hold_area(self, name: str, file: ClauseFile) -> None:
@@ -841,7 +841,7 @@ class _Reader:
         )
 
 
-def _told(name: str, raw: Any, error: ValidationError) -> list[str]:  # noqa: ANN401
+def _problem_lines(name: str, raw: Any, error: ValidationError) -> list[str]:  # noqa: ANN401
     """One line for each problem of a file: the file, the place, what is wrong."""
     return [
         f"{name}: {_named(raw, item['loc'])}{item['msg'].removeprefix('Value error, ')}"

@@ -98,7 +98,7 @@ class Mentioned:
         self._variables = [variable.name for variable in variables]
         self._names = {
             leaf.name
-            for leaf in plan.told()
+            for leaf in plan.stated()
             if (leaf.is_known or leaf.places or leaf.note) and not _is_bare(leaf)
         }
         self._names.update(self._variables)

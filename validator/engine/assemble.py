@@ -40,7 +40,7 @@ _SHARED_OUT = {
 
 
 _LIVE = ("node", "measurement")
-_TOLD_BY_LOGS = frozenset({"run_logs", "metrics", "run_events"})
+_FROM_LOGS = frozenset({"run_logs", "metrics", "run_events"})
 
 
 class PlanEvidence(Evidence):
@@ -145,7 +145,7 @@ def _add_node(
     by_type[GpuProfiles] = gpu_profiles()
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
     add_conditions(by_type, node)
-    if not _TOLD_BY_LOGS.isdisjoint(node.measured):
+    if not _FROM_LOGS.isdisjoint(node.measured):
         _add_dictionary(by_type, has_series="metrics" in node.measured)
     scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
     if any(file.role == "node" for file in files):

@@ -140,13 +140,13 @@ class Excluded(Record):
     Attributes:
         pattern: as `engine/paths.py` reads it.
         folder: that the pattern is relative to.
-        told: where the pattern stands.
+        place: where the pattern stands.
 
     """
 
     pattern: str
     folder: str
-    told: str = ""
+    place: str = ""
 
 
 class Request(Record):

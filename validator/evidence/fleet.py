@@ -23,7 +23,7 @@ class SharedField(Record):
     """A leaf that should be the same on all nodes.
 
     name: under which rules ask for it. key: the other leaf of one that is keyed.
-    is_told: whether the result line of a node tells it as well.
+    is_stated: whether the result line of a node tells it as well.
     """
 
     name: str
@@ -31,7 +31,7 @@ class SharedField(Record):
     field: str
     form: Form = "one"
     key: str = ""
-    is_told: bool = False
+    is_stated: bool = False
 
 
 class SampledField(Record):
@@ -42,21 +42,24 @@ class SampledField(Record):
     field: str
 
 
-def _one(kind: str, *fields: str, is_told: bool = False) -> tuple[SharedField, ...]:
+def _single(
+    kind: str, *fields: str, is_stated: bool = False
+) -> tuple[SharedField, ...]:
     return tuple(
-        SharedField(f"{kind}.{field}", kind, field, is_told=is_told) for field in fields
+        SharedField(f"{kind}.{field}", kind, field, is_stated=is_stated)
+        for field in fields
     )
 
 
-def _distinct(*fields: str, is_told: bool = False) -> tuple[SharedField, ...]:
+def _distinct(*fields: str, is_stated: bool = False) -> tuple[SharedField, ...]:
     return tuple(
-        SharedField(f"gpus.{field}", "gpus", field, "distinct", is_told=is_told)
+        SharedField(f"gpus.{field}", "gpus", field, "distinct", is_stated=is_stated)
         for field in fields
     )
 
 
 SHARED: tuple[SharedField, ...] = (
-    *_one(
+    *_single(
         "driver",
         "version",
         "cuda_version",
@@ -64,22 +67,22 @@ SHARED: tuple[SharedField, ...] = (
         "nccl_plugins",
         "ofed_version",
         "fabric_manager_version",
-        is_told=True,
+        is_stated=True,
     ),
-    *_one(
+    *_single(
         "driver",
         "kernel_module_version",
         "kernel_module_is_open",
         "nccl_plugin_releases",
     ),
-    *_one(
+    *_single(
         "host",
         "kernel_release",
         "operating_system",
         "instance_type",
-        is_told=True,
+        is_stated=True,
     ),
-    *_one(
+    *_single(
         "host",
         "vendor",
         "product",
@@ -97,8 +100,8 @@ SHARED: tuple[SharedField, ...] = (
         "clock_source",
         "governors",
     ),
-    SharedField("gpus", "gpus", "", "count", is_told=True),
-    *_distinct("name", "vbios_version", "power_limit_watts", is_told=True),
+    SharedField("gpus", "gpus", "", "count", is_stated=True),
+    *_distinct("name", "vbios_version", "power_limit_watts", is_stated=True),
     *_distinct(
         "gsp_firmware_version",
         "board_part_number",
@@ -112,14 +115,14 @@ SHARED: tuple[SharedField, ...] = (
         "sm_clock_maximum_mhz",
     ),
     SharedField("gpus.order", "gpus", "pci_address", "in_order"),
-    SharedField("rdma_devices", "rdma_devices", "", "count", is_told=True),
+    SharedField("rdma_devices", "rdma_devices", "", "count", is_stated=True),
     SharedField(
         "rdma_devices.firmware_version",
         "rdma_devices",
         "firmware_version",
         "keyed",
         key="board_id",
-        is_told=True,
+        is_stated=True,
     ),
     SharedField("rdma_devices.order", "rdma_devices", "name", "in_order"),
     SharedField(

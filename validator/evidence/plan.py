@@ -432,8 +432,8 @@ class TrainingPlan:
         """Return all sections, in the order of SECTIONS."""
         return tuple(self._sections.values())
 
-    def told(self) -> Iterator[Value[Any]]:
-        """Yield the leaves that some source told of, known or not."""
+    def stated(self) -> Iterator[Value[Any]]:
+        """Yield the leaves that some source speaks of, known or not."""
         for section in self._sections.values():
             yield from vars(section).values()
 

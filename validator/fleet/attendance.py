@@ -21,7 +21,7 @@ class Expected(Record):
 
     number: int | None = None
     names: tuple[str, ...] = ()
-    told: str = ""
+    message: str = ""
 
 
 def attendance(
@@ -35,7 +35,7 @@ def attendance(
         job_nodes: how many the job takes, where nobody says how many there are.
 
     """
-    expected = result if result.number is not None else _by_engines(portion.told)
+    expected = result if result.number is not None else _by_engines(portion.messages)
     if expected.number is None and job_nodes is not None:
         expected = Expected(job_nodes, (), "the job takes so many")
     came = {node.name for node in portion.nodes}
@@ -43,9 +43,9 @@ def attendance(
     missing = tuple(sorted(names - came, key=natural))
     unexpected = tuple(sorted(came - names, key=natural)) if names else ()
     count = (
-        Value(_NAME, None, "unknown", note=expected.told)
+        Value(_NAME, None, "unknown", note=expected.message)
         if expected.number is None
-        else Value(_NAME, expected.number, "stated", note=expected.told)
+        else Value(_NAME, expected.number, "stated", note=expected.message)
     )
     return Attendance(
         expected=count,
@@ -61,10 +61,10 @@ def _by_engines(result: Mapping[HostMessage, int]) -> Expected:
     """What the engine says of the run, where it says the same on all nodes."""
     runs = {(item.engine, item.job): item for item in result}
     if not runs:
-        return Expected(told="no engine says how many nodes there are")
+        return Expected(message="no engine says how many nodes there are")
     if len(runs) > 1:
         jobs = ", ".join(sorted(f"{engine} {job}" for engine, job in runs)[:3])
-        return Expected(told=f"the nodes are of {len(runs)} runs: {jobs}")
+        return Expected(message=f"the nodes are of {len(runs)} runs: {jobs}")
     counts = {item.nodes for item in result if item.nodes is not None}
     lists = {item.node_list for item in result if item.node_list}
     engine = next(iter(result)).engine or "the engine"
@@ -77,7 +77,7 @@ def _by_engines(result: Mapping[HostMessage, int]) -> Expected:
             return Expected(len(names), names, f"{engine} says so")
     if len(counts) == 1:
         return Expected(counts.pop(), (), f"{engine} says so")
-    return Expected(told=f"{engine} does not say the same on all nodes")
+    return Expected(message=f"{engine} does not say the same on all nodes")
 
 
 def _twice(nodes: Sequence[FleetNode]) -> list[Repeated]:

@@ -219,7 +219,7 @@ class _Kind:
 
     def __init__(self, name: str, watched: set[str], result: object) -> None:
         self.name = name
-        self._found = result
+        self._findings = result
         self._bytes = fingerprint(result)
         self._is_single = name in _SINGLE_KINDS
         self._parts: list[Leaves] = []
@@ -355,7 +355,7 @@ ANY_NODE = "node"
 _WHOLE = -1  # all pieces of an answer
 _MOST_KINDS = 32  # of nodes that are kept to compare with; 0.5 MB each
 # Of the questions; a node that needs more of them asked again is one of a new kind.
-_MOST_ASKED = 0.3
+_MOST_JUDGED = 0.3
 _SILENT = frozenset({"pass", "not_applicable"})
 
 
@@ -394,7 +394,7 @@ class _NodeJudgeKind:
         self.facts = facts
         self.evidence: PlanEvidence
         self.read_first: frozenset[KeyPath] = frozenset()  # before any rule was asked
-        self.found: list[Finding] = []
+        self.findings: list[Finding] = []
         self.answers: list[_Answer] = []
         self.readers: dict[KeyPath, set[tuple[int, int]]] = {}
         self.passing: list[Passing] = []  # of each answer
@@ -467,7 +467,7 @@ class NodeJudge:
                 kinds[facts] = kind = known  # the last one now
                 changed = set(kind.reference.differences(content))
         result = kind.readers_of(changed)
-        if len(result) > _MOST_ASKED * len(kind.answers) and self._may_keep_more():
+        if len(result) > _MOST_JUDGED * len(kind.answers) and self._may_keep_more():
             return self._anew(content, form)
         judged = self._again(kind, content, result, changed) if result else kind.judged
         if any((item[0], item[-1]) in SHARED_LEAVES for item in changed):
@@ -491,11 +491,11 @@ class NodeJudge:
         judge = self._judges.of(
             evidence.plan, scopes=evidence.scopes, measured=evidence.measured
         )
-        kind.found, calls = judge.calls(evidence)
+        kind.findings, calls = judge.calls(evidence)
         for call in calls:
-            kind.answers.append(_asked(kind, call, reads))
+            kind.answers.append(_answer_of(kind, call, reads))
         kind.watch()
-        findings = kind.found + [
+        findings = kind.findings + [
             finding for answer in kind.answers for finding in answer.findings
         ]
         kind.judged = self._judged(findings, kind.profile)
@@ -526,7 +526,7 @@ class NodeJudge:
                 is_otherwise = is_otherwise or _weights(answer) != _weights(known)
         if not answers:
             return kind.judged
-        findings = kind.found + [
+        findings = kind.findings + [
             finding
             for number, known in enumerate(kind.answers)
             for finding in answers.get(number, known).findings
@@ -549,7 +549,7 @@ class NodeJudge:
         of_node = [finding for finding in findings if not self._of_job(finding)]
         of_job = [finding for finding in findings if self._of_job(finding)]
         # Of files of which no must is asked there is no verdict, and none is wanting.
-        is_asked = any(
+        is_due = any(
             finding.clause_level == "must" or finding.outcome == "error"
             for finding in of_job
         )
@@ -557,7 +557,7 @@ class NodeJudge:
             verdict or self._verdict_of(of_node),
             notable,
             profile,
-            self._verdict_of(of_job) if is_asked else "",
+            self._verdict_of(of_job) if is_due else "",
         )
 
 
@@ -628,7 +628,7 @@ class _Asking:
         return evidences
 
 
-def _asked(kind: _NodeJudgeKind, call: RuleCall, reads: set[KeyPath]) -> _Answer:
+def _answer_of(kind: _NodeJudgeKind, call: RuleCall, reads: set[KeyPath]) -> _Answer:
     """Ask a rule about a whole node, and note who reads what."""
     number = len(kind.answers)
     reads.clear()

@@ -22,7 +22,12 @@ from speccheck.validator.fleet.attendance import Expected, attendance
 from speccheck.validator.fleet.node_judge import ANY_NODE, NodeJudge, without_secrets
 from speccheck.validator.fleet.own_profile import OwnResult, own_result
 from speccheck.validator.fleet.reading import Chunk, HostReport, Listing, reports
-from speccheck.validator.fleet.shard import CounterStore, FoundOnNodes, Portion, told_by
+from speccheck.validator.fleet.shard import (
+    CounterStore,
+    FoundOnNodes,
+    Portion,
+    launch_message,
+)
 from speccheck.validator.node.host_names import natural
 from speccheck.validator.rule import OF_FILES
 from speccheck.validator.run.judging import RunState
@@ -116,7 +121,7 @@ class _Worker:
         number = portion.add(node, report.content, judged_node.profile)
         portion.of_job.add(judged_node.job)
         for finding in judged_node.findings:
-            portion.found.note(finding, number)
+            portion.findings.note(finding, number)
 
 
 def _node(report: HostReport, verdict: str) -> FleetNode:
@@ -200,7 +205,7 @@ class FleetRun(Record):
     use: str
     plan: TrainingPlan
     fleet: Fleet
-    found: tuple[FoundOnNodes, ...]
+    findings: tuple[FoundOnNodes, ...]
     more: Mapping[tuple[str, str], Sequence[int]]
     of_fleet: tuple[Finding, ...]
     listing: Listing
@@ -300,15 +305,15 @@ def judge_fleet(
         use=work.request.use,
         plan=evidence.plan,
         fleet=fleet,
-        found=tuple(portion.found.each()),
-        more=portion.found.more,
+        findings=tuple(portion.findings.each()),
+        more=portion.findings.more,
         of_fleet=tuple(map(without_secrets, of_fleet)),
         listing=listing,
         own=own,
         warnings=judges.warnings,
         counters=portion.counters or CounterStore(),
         with_variables=_with_variables(portion),
-        jobs=tuple(sorted({item.job for item in portion.told if item.job})),
+        jobs=tuple(sorted({item.job for item in portion.messages if item.job})),
         job=work.job,
         job_nodes=job_nodes,
         of_job=frozenset(portion.of_job - {""}),
@@ -338,7 +343,7 @@ def _sized(work: FleetWork, listing: Listing, expected: Expected) -> FleetWork:
     stated = assemble(work.job, context).plan.value("cluster.nodes")
     if stated.is_known:
         return work
-    count = expected.number or _told_first(listing) or listing.snapshots
+    count = expected.number or _announced_nodes(listing) or listing.snapshots
     if not count:
         return work
     request = work.request._replace(
@@ -347,14 +352,16 @@ def _sized(work: FleetWork, listing: Listing, expected: Expected) -> FleetWork:
     return work._replace(request=request)
 
 
-def _told_first(listing: Listing) -> int | None:
+def _announced_nodes(listing: Listing) -> int | None:
     """How many nodes the run has, by the engine of the first that is read."""
     for chunk in listing.chunks[:1]:
         with closing(reports(chunk)) as some:  # it holds a file of lines open
             for report in some:
                 if isinstance(report, HostReport):
                     launch = report.content.get("launch")
-                    result = told_by(report.content if report.is_result else launch)
+                    result = launch_message(
+                        report.content if report.is_result else launch
+                    )
                     return result.nodes if result else None
     return None
 

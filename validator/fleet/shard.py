@@ -33,7 +33,7 @@ class FoundOnNodes(Record):
     nodes: "array[int]"
 
 
-class Found:
+class KeptFindings:
     """Findings of nodes that neither pass nor do not apply."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Found:
             numbers = kept[finding] = array("I")
         numbers.append(number)
 
-    def take(self, other: "Found", base: int) -> None:
+    def take(self, other: "KeptFindings", base: int) -> None:
         """Add those of other nodes, whose numbers follow `base`."""
         for key, findings in other.kept.items():
             kept = self.kept.setdefault(key, {})
@@ -151,14 +151,14 @@ def node_counters(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _sum(values: list[Any]) -> float | None:
     """The sum of numbers, and of the numbers in lists; None where there is none."""
     total = 0.0
-    is_told = False
+    is_known = False
     for value in values:
         for item in value if isinstance(value, list) else (value,):
             is_number = type(item) is int or type(item) is float
             if is_number and -_MOST_COUNT <= item <= _MOST_COUNT:
                 total += item
-                is_told = True
-    return total if is_told else None
+                is_known = True
+    return total if is_known else None
 
 
 def _events(result: object) -> Iterator[tuple[str, float]]:
@@ -355,12 +355,12 @@ class Portion:
         self.nodes: list[FleetNode] = []
         self.unread: list[Unread] = []
         self.results: list[OwnResult] = []
-        self.told: dict[HostMessage, int] = {}
+        self.messages: dict[HostMessage, int] = {}
         self.runs: list[tuple[str, Mapping[str, Any]]] = []
         self.same: list[tuple[str, int, int]] = []
         self.distributions = Distributions()
         self.samples = SampleStore()
-        self.found = Found()
+        self.findings = KeptFindings()
         self.specimens: dict[str, int] = {}
         self.of_job: set[str] = set()
 
@@ -390,9 +390,9 @@ class Portion:
 
     def add_launch(self, launch: object) -> None:
         """Take what the engine of a node says of the run."""
-        result = told_by(launch)
+        result = launch_message(launch)
         if result is not None:
-            self.told[result] = self.told.get(result, 0) + 1
+            self.messages[result] = self.messages.get(result, 0) + 1
 
     def add_own(self, own: OwnResult) -> int:
         """Take a node of which there is a result line alone; returns its number."""
@@ -400,7 +400,7 @@ class Portion:
         self.nodes.append(own.node)
         self.distributions.add_facts(number, _whole_facts(own))
         for finding in own.findings:
-            self.found.note(finding, number)
+            self.findings.note(finding, number)
         return number
 
     def take(self, other: "Portion") -> None:
@@ -409,14 +409,14 @@ class Portion:
         self.nodes += other.nodes
         self.unread += other.unread
         self.results += other.results
-        for key, count in other.told.items():
-            self.told[key] = self.told.get(key, 0) + count
+        for key, count in other.messages.items():
+            self.messages[key] = self.messages.get(key, 0) + count
         self.runs += other.runs
         self.distributions.take(other.distributions, base)
         self.samples.take(other.samples, base)
         if self.counters is not None and other.counters is not None:
             self.counters.take(other.counters, base)
-        self.found.take(other.found, base)
+        self.findings.take(other.findings, base)
         self.of_job |= other.of_job
         self.same += ((name, a + base, b + base) for name, a, b in other.same)
         for specimen, number in other.specimens.items():
@@ -437,7 +437,7 @@ def _whole_facts(own: OwnResult) -> dict[str, str]:
     return {leaf: text for leaf, text in own.facts if _DIGEST not in text}
 
 
-def told_by(launch: object) -> HostMessage | None:
+def launch_message(launch: object) -> HostMessage | None:
     """What a snapshot or a result line says of the run, where it says anything."""
     if not isinstance(launch, dict):
         return None

@@ -58,11 +58,11 @@ def shared_profile(content: Content) -> Profile:
     return tuple(text_lists), knows_variables(content)
 
 
-def told_facts(content: Content) -> dict[str, str]:
+def result_facts(content: Content) -> dict[str, str]:
     """The leaves that a result line tells, as far as they are known."""
     result: dict[str, str] = {}
     for leaf, read in _READERS:
-        if leaf.is_told and not isinstance(text := read(content), Unseen):
+        if leaf.is_stated and not isinstance(text := read(content), Unseen):
             result[leaf.name] = text
     return result
 
@@ -120,7 +120,7 @@ def _missing(content: Content, kind: str) -> Unseen:
     return Unseen(str(reason) if reason else NOT_IN_SNAPSHOT)
 
 
-def _one(leaf: SharedField) -> Callable[[Content], str]:
+def _single(leaf: SharedField) -> Callable[[Content], str]:
     kind, field = leaf.kind, leaf.field
 
     def read(content: Content) -> str:
@@ -152,7 +152,7 @@ def _of_all(
 
 
 def _distinct(field: str) -> Callable[[list[dict[str, Any]]], str]:
-    def told(listed: list[dict[str, Any]]) -> str:
+    def text_of(listed: list[dict[str, Any]]) -> str:
         result = [item.get(field) for item in listed]
         first = result[:1]
         if first and result.count(first[0]) == len(result):  # most often, and quickly
@@ -161,7 +161,7 @@ def _distinct(field: str) -> Callable[[list[dict[str, Any]]], str]:
         unseen = next((text for text in texts if isinstance(text, Unseen)), None)
         return " and ".join(sorted(texts)) if unseen is None else unseen
 
-    return told
+    return text_of
 
 
 def _in_order(field: str) -> Callable[[list[dict[str, Any]]], str]:
@@ -171,7 +171,7 @@ def _in_order(field: str) -> Callable[[list[dict[str, Any]]], str]:
 def _keyed(field: str, key: str) -> Callable[[list[dict[str, Any]]], str]:
     """The values by their keys; where all have the same, that value once."""
 
-    def told(listed: list[dict[str, Any]]) -> str:
+    def text_of(listed: list[dict[str, Any]]) -> str:
         text_lists = {(_text(item.get(key)), _text(item.get(field))) for item in listed}
         unseen = next(
             (text for _, text in text_lists if isinstance(text, Unseen)), None
@@ -183,12 +183,12 @@ def _keyed(field: str, key: str) -> Callable[[list[dict[str, Any]]], str]:
             return values.pop()
         return ", ".join(f"{name} {value}" for name, value in sorted(text_lists))
 
-    return told
+    return text_of
 
 
 def _reader(leaf: SharedField) -> Callable[[Content], str]:
     if leaf.form == "one":
-        return _one(leaf)
+        return _single(leaf)
     if leaf.form == "count":
         return _of_all(leaf, lambda listed: str(len(listed)))
     if leaf.form == "distinct":

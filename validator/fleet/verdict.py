@@ -145,7 +145,7 @@ def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
     """The files of the job, which no node is to blame for."""
     rules = {
         item.finding.rule
-        for item in run.found
+        for item in run.findings
         if _is_against(item.finding, weight) and run.is_of_job(item)
     }
     if not rules:
@@ -248,7 +248,7 @@ def _by_own_word(run: FleetRun, weight: int) -> set[str]:
         return set()
     texts = {
         run.nodes[number].name
-        for item in run.found
+        for item in run.findings
         if _is_against(item.finding, weight)
         for number in item.nodes
     }
@@ -261,7 +261,7 @@ def _by_own_word(run: FleetRun, weight: int) -> set[str]:
 def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
     """Nodes with the findings that keep them out, the rules in order."""
     likes: dict[str, Finding] = {}
-    for item in run.found:
+    for item in run.findings:
         if _is_against(item.finding, weight) and not run.is_of_job(item):
             likes.setdefault(item.finding.rule, item.finding)
             reason = _reason(item.finding)

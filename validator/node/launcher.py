@@ -118,7 +118,7 @@ _ATTEMPTS = {
 _NO_RUN_ID = "none"  # what torchrun calls a run that nobody named
 
 
-class _Told:
+class _LauncherVariables:
     """The variables, and what was wrong with those that were asked for."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -163,7 +163,7 @@ class _Ranks(Record):
 
 def launch_of(environ: Mapping[str, str], host: str = "") -> ProcessLaunch:
     """How the process of these variables was started, on the machine of that name."""
-    result = _Told(environ)
+    result = _LauncherVariables(environ)
     engine = next((name for name, marks in _OWNERS if result.has(marks)), "none")
     ranks = _ranks(result)
     rank, size = _counted(result, ranks)
@@ -188,7 +188,7 @@ def name_of(launch: ProcessLaunch, host: str) -> str:
     return launch.node or (host if NAME.fullmatch(host) else "node")
 
 
-def _ranks(result: _Told) -> list[_Ranks]:
+def _ranks(result: _LauncherVariables) -> list[_Ranks]:
     """Return what the launchers say that count: the innermost, and those beside it."""
     rank_lists: list[_Ranks] = []
     for teller in _TELLERS:
@@ -196,7 +196,7 @@ def _ranks(result: _Told) -> list[_Ranks]:
         if not variable or (teller.marks and not result.has(teller.marks)):
             continue
         # Each by itself: what is wrong with an outer one does not matter.
-        own = _Told(result.environ)
+        own = _LauncherVariables(result.environ)
         rank = own.number("rank", teller.rank)
         ranks = own.number("ranks", teller.ranks)
         if not rank_lists:
@@ -207,7 +207,9 @@ def _ranks(result: _Told) -> list[_Ranks]:
     return rank_lists
 
 
-def _counted(result: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
+def _counted(
+    result: _LauncherVariables, ranks: list[_Ranks]
+) -> tuple[int | None, int | None]:
     """Rank and number of ranks, as far as nothing speaks against them."""
     if not ranks:
         return None, None
@@ -231,7 +233,9 @@ def _counted(result: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None
     return rank, size
 
 
-def _local(result: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
+def _local(
+    result: _LauncherVariables, ranks: list[_Ranks]
+) -> tuple[int | None, int | None]:
     """Return the rank on this node; not known where the rank itself is in doubt."""
     if not ranks:
         return None, None
@@ -255,7 +259,7 @@ def _local(result: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _node(result: _Told, engine: str, host: str) -> str | None:
+def _node(result: _LauncherVariables, engine: str, host: str) -> str | None:
     """Return the name of the node, as its engine has it."""
     if result.has((HOST,)):
         return result.text("node", (HOST,))
@@ -272,7 +276,7 @@ def _node(result: _Told, engine: str, host: str) -> str | None:
     return host if NAME.fullmatch(host) else None
 
 
-def _node_of_slurm(result: _Told, host: str) -> str | None:
+def _node_of_slurm(result: _LauncherVariables, host: str) -> str | None:
     """SLURMD_NODENAME, unless it was carried here from another node of the job.
 
     MPICH's mpiexec gives its own environment to the processes of all nodes. Where
@@ -299,12 +303,12 @@ def _node_of_slurm(result: _Told, host: str) -> str | None:
     return name
 
 
-def _job(result: _Told, engine: str) -> str | None:
+def _job(result: _LauncherVariables, engine: str) -> str | None:
     text = result.text("job", _JOBS.get(engine, ()))
     return None if engine == "torchrun" and text == _NO_RUN_ID else text
 
 
-def _attempt(entry: _Told, engine: str) -> int | None:
+def _attempt(entry: _LauncherVariables, engine: str) -> int | None:
     names = (ATTEMPT, *_ATTEMPTS.get(engine, ()))
     result = entry.number("attempt", names)
     if result is None and engine == "slurm" and not entry.has(names):
@@ -315,7 +319,7 @@ def _attempt(entry: _Told, engine: str) -> int | None:
 
 
 def _nodes(
-    result: _Told, engine: str, ranks: list[_Ranks]
+    result: _LauncherVariables, engine: str, ranks: list[_Ranks]
 ) -> tuple[int | None, str | None]:
     """Return how many nodes there are, and which.
 

@@ -42,7 +42,9 @@ def certificate_schema() -> dict[str, Any]:
                     "contentSchema": {"$ref": "#/$defs/Statement"},
                 },
                 "payloadType": {"const": PAYLOAD_TYPE},
-                "signatures": _one(_object({"keyid": _SHA256, "sig": _SIGNATURE})),
+                "signatures": _list_of_one(
+                    _object({"keyid": _SHA256, "sig": _SIGNATURE})
+                ),
             }
         ),
         "$defs": {
@@ -63,7 +65,7 @@ def _statement() -> dict[str, Any]:
     return _object(
         {
             "_type": {"const": STATEMENT_TYPE},
-            "subject": _one(subject),
+            "subject": _list_of_one(subject),
             "predicateType": {"const": CERTIFICATE_TYPE},
             "predicate": {"$ref": "#/$defs/Certificate"},
         }
@@ -79,5 +81,5 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _one(item: dict[str, Any]) -> dict[str, Any]:
+def _list_of_one(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": item, "minItems": 1, "maxItems": 1}

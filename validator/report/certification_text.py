@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from speccheck.validator.catalogue.published_runs import PublishedRun
 from speccheck.validator.certification.kit import KINDS, Kit
 from speccheck.validator.certification.manifest import ManifestDifference, Missing
-from speccheck.validator.certification.needs import Asked, Review
+from speccheck.validator.certification.needs import LevelRequest, Review
 from speccheck.validator.certification.published import (
     DryRun,
     DryTrack,
@@ -137,7 +137,7 @@ def run_plan_text(plan: RunPlan) -> str:
 
 
 def _plan_head(plan: RunPlan) -> Iterator[str]:
-    result = plan.asked
+    result = plan.request
     of = f" for {result.instance_type}" if result.instance_type else ""
     yield (
         f"Level {result.level} of edition {result.composed.edition.id}{of}: "
@@ -193,13 +193,13 @@ _NOUNS = {
 }
 
 
-def kit_text(kit: Kit, result: Asked, review: Review, written: str) -> str:
+def kit_text(kit: Kit, result: LevelRequest, review: Review, written: str) -> str:
     """What was packed, and what is missing; written: the manifest."""
     lines = [
         *_kit_head(kit),
         "",
         *_problems(kit),
-        *_asked(result),
+        *_request_lines(result),
         *missing_lines(review.missing),
         *_against(review, result),
         written,
@@ -267,7 +267,7 @@ def _problems(kit: Kit) -> Iterator[str]:
             yield f"{problem.path}: passed over: {problem.text}"
 
 
-def _asked(result: Asked) -> Iterator[str]:
+def _request_lines(result: LevelRequest) -> Iterator[str]:
     profiles = [
         profile.id for profile in result.composed.profiles if profile.id != "base"
     ]
@@ -305,7 +305,7 @@ def _by_track(missing: Iterable[Missing]) -> Iterator[str]:
         yield wrap(f"{text}: {clauses}{beside}" if clauses else text, _WIDTH, "    ")
 
 
-def _against(review: Review, result: Asked) -> Iterator[str]:
+def _against(review: Review, result: LevelRequest) -> Iterator[str]:
     texts = [
         *_stale(review),
         *(

@@ -22,8 +22,8 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
 
 def _lines(context: ReportContext, style: Style) -> Iterator[str]:
     run, ending = context.run, context.ending
-    told_files = (file for file in run.files if file.message and file.is_told)
-    yield from (printable(file.message) for file in told_files)
+    shown_files = (file for file in run.files if file.message and file.is_shown)
+    yield from (printable(file.message) for file in shown_files)
     for plan in run.plans:
         failed = [
             located

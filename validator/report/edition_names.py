@@ -99,10 +99,10 @@ def loosened_lines(run: RunResult, *, full: bool) -> Iterator[str]:
 def second_text(second: "ShadowEdition") -> str:
     """What a second edition finds that the first does not, and what it cannot judge."""
     edition = second.edition
-    is_told = edition.stage in edition.id
-    name = f"edition {edition.id}" + ("" if is_told else f" ({edition.stage})")
-    if second.found:
-        text = f"{name} gives {counted(second.found, 'warning')} more"
+    names_stage = edition.stage in edition.id
+    name = f"edition {edition.id}" + ("" if names_stage else f" ({edition.stage})")
+    if second.failures:
+        text = f"{name} gives {counted(second.failures, 'warning')} more"
     else:
         text = f"{name} gives no warning more"
     if second.unknown:

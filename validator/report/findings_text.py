@@ -213,8 +213,8 @@ def _rules(showns: Sequence[Shown]) -> Iterator[tuple[str, str]]:
 
 def _asks_for(shown: Shown, action: Action) -> bool:
     finding = shown.finding
-    is_told = finding.outcome == "fail" and finding.level != "info"
-    return is_told and finding.action == action
+    needs_action = finding.outcome == "fail" and finding.level != "info"
+    return needs_action and finding.action == action
 
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}

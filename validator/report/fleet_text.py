@@ -111,7 +111,7 @@ def loosened_groups(run: FleetRun) -> list[FleetGroup]:
 
 
 def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...], bool]]:
-    for item in run.found:
+    for item in run.findings:
         names = {run.nodes[number].name for number in item.nodes}
         yield item.finding, tuple(sorted(names, key=natural)), run.is_of_job(item)
     for finding in run.of_fleet:

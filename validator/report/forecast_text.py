@@ -107,7 +107,7 @@ def _sign_style(sign: str) -> str:
 
 _MOST_COLUMNS = 100
 _NEEDS = "needs "
-_TOLD_BY_FILES = ("model.", "parallelism.")
+_FROM_FILES = ("model.", "parallelism.")
 
 
 def forecast_lines(
@@ -243,7 +243,7 @@ def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
         for quantity in (*forecast.quantities, forecast.limit):
             for name in quantity.missing if quantity is not None else ():
                 way = ways_to_know((name,), "", knows_scale=knows_scale)
-                if way.startswith("add ") or name.startswith(_TOLD_BY_FILES):
+                if way.startswith("add ") or name.startswith(_FROM_FILES):
                     ways[way] = None
                 else:
                     leaves[name] = None

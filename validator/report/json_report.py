@@ -235,7 +235,7 @@ class Report(Record):
     findings: tuple[ReportFinding, ...]
 
 
-def is_told(finding: Finding) -> bool:
+def is_listed(finding: Finding) -> bool:
     """Whether a report lists it that is not to list what holds."""
     return finding.outcome in _ALWAYS or finding.is_loosened
 
@@ -252,7 +252,7 @@ def verdict_data(report_context: ReportContext) -> dict[str, object]:
             second.edition.id,
             second.edition.stage,
             second.edition.sha256,
-            second.found,
+            second.failures,
             second.unknown,
             second.broken,
         ),
@@ -311,7 +311,7 @@ def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):
         for located in plan.findings:
-            if not full and not is_told(located.finding):
+            if not full and not is_listed(located.finding):
                 continue
             text = known.get(id(located))
             if text is None:

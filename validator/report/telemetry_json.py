@@ -19,7 +19,7 @@ from speccheck.validator.report.json_report import (
     SettingsFiles,
     Totals,
     finding_data,
-    is_told,
+    is_listed,
     verdict_data,
 )
 from speccheck.validator.report.serialise import Tool, alike, data, document_text
@@ -101,7 +101,7 @@ def telemetry_json(report_context: ReportContext) -> str:
             {**finding_data(located, run.edition.id), "plan": index}
             for index, plan in enumerate(run.plans)
             for located in plan.findings
-            if report_context.full or is_told(located.finding)
+            if report_context.full or is_listed(located.finding)
         ],
     )
     return document_text(document, ensure_ascii=False, allow_nan=False)

@@ -152,7 +152,7 @@ def _metric_lines(
             f"{item.points:,}",
             _seconds(item.interval_median),
             _seconds(item.interval_p99),
-            _asked(item),
+            _interval_text(item),
             _last(item),
         )
         yield _row(f"{_INDENT}{name}", cells)
@@ -178,7 +178,7 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else duration(value)
 
 
-def _asked(item: ToldMetric) -> str:
+def _interval_text(item: ToldMetric) -> str:
     """`10 steps, 60 s`: whichever is longer in time."""
     words = [f"{item.required_steps} steps"] if item.required_steps else []
     words += [duration(item.required_seconds)] if item.required_seconds else []

@@ -185,8 +185,8 @@ def _synthetic(run: RunResult, style: Style) -> str:
 def _folded_files(run: RunResult, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
-    words = [file for file in with_message if full or file.is_told]
-    folded = [file for file in with_message if not full and not file.is_told]
+    words = [file for file in with_message if full or file.is_shown]
+    folded = [file for file in with_message if not full and not file.is_shown]
     yield from (f"  {printable(file.message)}" for file in words)
     if not folded:
         return

@@ -21,7 +21,7 @@ from speccheck.validator.sources.reader import Source
 
 PlanKey = tuple[str, ...]
 _RANKS = {"not_applicable": 0, "pass": 0, "unknown": 1, "fail": 2, "error": 3}
-_TOLD = frozenset({"error", "warning"})
+_SHOWN_LEVELS = frozenset({"error", "warning"})
 
 
 class Owned(Record):
@@ -121,7 +121,7 @@ def _new_failures(before: RunResult, now: RunResult) -> Iterator[tuple[PlanKey, 
     are = Counter(map(_levelled, _failures(now)))
     for plan, finding in _failures(now):
         key = _levelled(Owned(plan, finding))
-        if finding.level in _TOLD and are[key] > were[key]:
+        if finding.level in _SHOWN_LEVELS and are[key] > were[key]:
             yield plan, f"it would bring {finding.clause} {finding.rule}"
 
 
@@ -182,7 +182,7 @@ class FixedRun(Record):
     is_cut_off: the last pass has made something, so that another may make more.
     """
 
-    found: RunResult
+    before: RunResult
     left: RunResult
     texts: dict[str, tuple[str, str]]
     made: tuple[Made, ...]
@@ -236,9 +236,9 @@ class _Mending:
         self.unsafe = unsafe
         self.texts: Texts = {}
         with keeping(self.texts):
-            self.found = run(request)
+            self.before = run(request)
         self.original = dict(self.texts)
-        self.judged = self.found
+        self.judged = self.before
         self.made: list[Made] = []
         self.not_made: dict[tuple[Change, ...], RejectedFix] = {}
         self._accepted: list[_Candidate] = []
@@ -285,7 +285,7 @@ class _Mending:
             not_made for changes, not_made in self.not_made.items() if changes in wanted
         )
         return FixedRun(
-            self.found,
+            self.before,
             left,
             texts,
             tuple(self.made),
@@ -317,7 +317,7 @@ class _Mending:
 
     def _demand_editable(self, fix: Fix) -> None:
         for file in dict.fromkeys(change.place.file for change in fix.changes):
-            reason = self.refusal(self.found, file)
+            reason = self.refusal(self.before, file)
             if reason is not None:
                 raise CannotEdit(reason)
 

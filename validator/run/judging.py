@@ -102,7 +102,7 @@ class ShadowEdition(Record):
     """
 
     edition: Edition
-    found: int = 0
+    failures: int = 0
     unknown: int = 0
     broken: int = 0
 

@@ -87,7 +87,7 @@ def read_all(
         if named and request.force_exclude and excluded and path != "-":
             pattern = excluded(path)
             if pattern is not None:
-                statuses.append(excluded_file(path, pattern.told))
+                statuses.append(excluded_file(path, pattern.place))
                 continue
         status, read_files = read_file(
             path,

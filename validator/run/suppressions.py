@@ -11,7 +11,7 @@ from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
 
-_ASKED = "--select"  # who types it knows what is left
+_SELECT = "--select"  # who types it knows what is left
 
 
 class Suppressed(Record):
@@ -52,7 +52,7 @@ class Suppressions:
                 ]
             for rule_name, names in silenced:
                 by = _by(selection, names)
-                if by != _ASKED:
+                if by != _SELECT:
                     left_out = Suppressed(clause.id, judged.level, rule_name, by)
                     self._left_out.setdefault(clause.id, []).append(left_out)
         # Without rules: only whether the clauses apply is asked.

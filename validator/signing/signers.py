@@ -94,7 +94,9 @@ class SignCommand:
             problem = f"{name} answered with more than {_MOST_BYTES:,} bytes"
             raise SignerError(problem)
         if process.returncode:
-            problem = f"{name} ended with {_told(process.returncode)}{_last_line(data)}"
+            problem = (
+                f"{name} ended with {_exit_text(process.returncode)}{_last_line(data)}"
+            )
             raise SignerError(problem)
         return _signature(answer, name)
 
@@ -148,7 +150,7 @@ def _signature(answer: bytes, name: str) -> bytes:
     raise SignerError(problem)
 
 
-def _told(code: int) -> str:
+def _exit_text(code: int) -> str:
     return f"code {code}" if code > 0 else f"signal {-code}"
 
 

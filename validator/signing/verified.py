@@ -72,11 +72,11 @@ def _refuse_signature(envelope: Envelope, keys: Sequence[PublicKey]) -> None:
             f"{named}: its keyid was changed"
         )
         raise SignatureError(problem)
-    given = ", ".join(_told(key) for key in keys)
+    given = ", ".join(_key_text(key) for key in keys)
     problem = f"signed with key {named}; given: {given}"
     remedy = "give the public key of whoever signed, or do not trust this certificate"
     raise OtherKeyError(problem, remedy)
 
 
-def _told(key: PublicKey) -> str:
+def _key_text(key: PublicKey) -> str:
     return f"{key.key_id} ({key.name})" if key.name else key.key_id

@@ -11,7 +11,7 @@ from speccheck.validator.simulation.fleet import (
     Snapshot,
     name_of,
 )
-from speccheck.validator.simulation.planting import Planting, told
+from speccheck.validator.simulation.planting import Planting, planted_rows
 
 SCHEMA = "speccheck-simulation/1"
 _COMPACT = (",", ":")
@@ -103,6 +103,6 @@ def manifest(fleet: SimulatedFleet, planting: Planting, *, is_complete: bool) ->
         "taken": fleet.taken.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "is_complete": is_complete,
         "has_measurements": planting.has_measurements,
-        "planted": told(planting),
+        "planted": planted_rows(planting),
     }
     return json.dumps(document, indent=1) + "\n"

@@ -346,7 +346,7 @@ def _fills_gaps(well: object, changed: object) -> bool:
     return False
 
 
-def told(planting: Planting) -> list[dict[str, object]]:
+def planted_rows(planting: Planting) -> list[dict[str, object]]:
     """What is planted where, for the manifest: the truth that a judgement must find."""
     return [
         {

@@ -102,7 +102,7 @@ class FileStatus(Record):
     followed: bool = False  # neither, but named by another file
 
     @property
-    def is_told(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether what is the matter with it is told one by one, not as a number."""
         return self.named or self.state == "unreadable"
 
@@ -120,7 +120,7 @@ class ReadFile(Record):
     merges: bool = False  # its framework merges several files into one configuration
 
 
-class _Found(Record):
+class _Recognised(Record):
     """What one document or script was taken for, and its readings."""
 
     detection: Detection
@@ -269,7 +269,7 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
 
-def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Found]:
+def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Recognised]:
     if format_id is not None:
         return _read_as(source, readers, format_id)
     if not source.name.endswith(SEARCHED_SUFFIXES):
@@ -281,8 +281,8 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Foun
         reader = readers.find(detection.format) if detection else None
         if detection is None or reader is None:
             return []
-        return [_Found(detection, reader.role, _script_readings(source, readers))]
-    result: list[_Found] = []
+        return [_Recognised(detection, reader.role, _script_readings(source, readers))]
+    result: list[_Recognised] = []
     for document in source.documents:
         detection = readers.detect_document(document)
         reader = readers.find(detection.format) if detection else None
@@ -291,7 +291,7 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Foun
     return result
 
 
-def _read_capture(source: Source, readers: Readers) -> _Found | None:
+def _read_capture(source: Source, readers: Readers) -> _Recognised | None:
     """What a tool printed of a machine; raises ReadError for XML that none did."""
     detection = readers.detect_capture(source)
     reader = readers.find(detection.format) if detection else None
@@ -303,12 +303,12 @@ def _read_capture(source: Source, readers: Readers) -> _Found | None:
 
             raise foreign_xml(source.name, source.text)
         return None
-    return _Found(detection, reader.role, (reader.read(source),))
+    return _Recognised(detection, reader.role, (reader.read(source),))
 
 
 def _read_document(
     document: Document, readers: Readers, reader: Reader, detection: Detection
-) -> _Found:
+) -> _Recognised:
     """Read a document with what it inherits, and the scripts that it holds."""
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
@@ -327,7 +327,7 @@ def _read_document(
         for script_reading in _script_readings(script, readers)
     ]
     readings = (reading, *inner)
-    return _Found(detection, reader.role, readings, parents, gaps, reader.merges)
+    return _Recognised(detection, reader.role, readings, parents, gaps, reader.merges)
 
 
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
@@ -339,7 +339,7 @@ def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
     )
 
 
-def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Found]:
+def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognised]:
     reader = readers.find(format_id)
     if reader is None:
         known = ", ".join(readers.formats())
@@ -347,9 +347,9 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Found]:
         raise UnknownFormat(message)
     detection = Detection(format_id, 1.0)
     if isinstance(reader, ScriptReader):
-        return [_Found(detection, reader.role, _script_readings(source, readers))]
+        return [_Recognised(detection, reader.role, _script_readings(source, readers))]
     if isinstance(reader, CaptureReader):
-        return [_Found(detection, reader.role, (reader.read(source),))]
+        return [_Recognised(detection, reader.role, (reader.read(source),))]
     return [
         _read_document(document, readers, reader, detection)
         for document in source.documents

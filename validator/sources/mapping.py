@@ -272,8 +272,8 @@ def without_place(sheet: FactSheet, leaf: str, reason: str) -> None:
 
 def add_defaults(sheet: FactSheet, defaults: Iterable[Fact]) -> None:
     """Add the defaults of leaves of which the sheet says nothing yet."""
-    spoken_of = {fact.name for fact in sheet.facts}
-    sheet.facts.extend(fact for fact in defaults if fact.name not in spoken_of)
+    stated = {fact.name for fact in sheet.facts}
+    sheet.facts.extend(fact for fact in defaults if fact.name not in stated)
 
 
 def fixed_defaults(note: str, values: Mapping[str, object]) -> tuple[Fact, ...]:

@@ -77,7 +77,7 @@ def versions_of_image(image: str) -> tuple[tuple[str, str], ...]:
     """
     repository, tag = _parts(image)
     result: dict[str, str] = {}
-    for package, release in _told(repository, tag):
+    for package, release in _pins(repository, tag):
         if int(release.partition(".")[0]) < _FIRST_CALENDAR_NUMBER:
             result.setdefault(package, release)
     return tuple(result.items())
@@ -92,7 +92,7 @@ def _parts(image: str) -> tuple[str, str]:
     return head, tag
 
 
-def _told(repository: str, tag: str) -> Iterator[tuple[str, str]]:
+def _pins(repository: str, tag: str) -> Iterator[tuple[str, str]]:
     parts = repository.split("/")
     package = _PACKAGES.get("/".join(parts[-2:])) or _NAMES.get(parts[-1])
     start = _RELEASE.match(tag)

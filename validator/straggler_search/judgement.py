@@ -21,7 +21,7 @@ from speccheck.validator.models.peers import Peers, at_least, peers_of
 # Words for a run that somebody stopped, or that goes on; what else ended it is a fault.
 _STOPPED = ("time budget", "interrupt", "still running when this was written")
 # Nobody knows why: a fault where it did not even reach the size that is compared.
-_NOT_TOLD = (None, "end of the log")
+_UNSTATED = (None, "end of the log")
 
 
 class SetConditions(Record):
@@ -164,7 +164,7 @@ def _fault(run: CollectiveRun, *, has_ended_early: bool) -> str:
     ended_by = run.ended_by.value
     if run.is_complete.value is not False or ended_by in _STOPPED:
         return ""
-    is_fault = has_ended_early or ended_by not in _NOT_TOLD
+    is_fault = has_ended_early or ended_by not in _UNSTATED
     return "did not end" if is_fault else ""
 
 

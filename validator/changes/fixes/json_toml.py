@@ -30,7 +30,7 @@ _JSON_COMMENT = lazy_pattern(r"(?s:/\*.*?\*/)|(?://|#)[^\r\n]*")
 def json_edits(document: Document, step: KeyChange) -> Edits:
     """Return the edits that a step asks for; raises CannotEdit."""
     text = document.text
-    holder, node, index = found_at(document, step)
+    holder, node, index = node_at(document, step)
     if step.kind == "set":
         if not node.is_scalar:
             message = "a mapping or list stands there, not one value"
@@ -56,7 +56,7 @@ def json_edits(document: Document, step: KeyChange) -> Edits:
     return listed.with_another(index, entry_text(text, node, step))
 
 
-def found_at(document: Document, step: KeyChange) -> tuple[TreeNode, TreeNode, int]:
+def node_at(document: Document, step: KeyChange) -> tuple[TreeNode, TreeNode, int]:
     """Return the mapping or list, the node in it, and which of its children that is."""
     holder: SourceNode | None = None
     node: SourceNode | None = document.nodes()
@@ -121,7 +121,7 @@ _OUTER_KEYS = lazy_pattern(
 def toml_edits(document: Document, step: KeyChange) -> Edits:
     """Return the edits that a step asks for; raises CannotEdit."""
     text = document.text
-    holder, node, index = found_at(document, step)
+    holder, node, index = node_at(document, step)
     start, end = node.value
     if step.kind == "set":
         if not node.is_scalar or "\n" in text[start:end]:

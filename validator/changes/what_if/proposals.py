@@ -91,24 +91,24 @@ def _is_same(written: object, value: object) -> bool:
 
 
 Candidate = tuple[LeverStep, ...]
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 # What a glance says: FAILS, LACKS facts to be judged, or HOLDS.
 FAILS, LACKS, HOLDS = range(3)
 
 _MOST_TRIES = 400
-_MOST_FOUND = 2
+_MOST_KEPT = 2
 _COST_OF_VERIFYING = 4  # glances; it judges by all rules
 
 
-class Search(Generic[Found]):
+class Search(Generic[Item]):
     """Tries candidates, none of them twice, and no more than a fixed number of them."""
 
     def __init__(
         self,
         glance: Callable[[Candidate], int],
-        verified: Callable[[Candidate], Found | None],
-        is_clean: Callable[[Found], bool],
+        verified: Callable[[Candidate], Item | None],
+        is_clean: Callable[[Item], bool],
     ) -> None:
         """Take the two ways to judge a candidate.
 
@@ -122,11 +122,11 @@ class Search(Generic[Found]):
         self._glance = glance
         self._verified = verified
         self._is_clean = is_clean
-        self.second: Found | None = None
+        self.second: Item | None = None
         self._known: dict[Candidate, int] = {}
         self.tries = 0
 
-    def combined(self, levers: Sequence[Lever], most: int) -> list[Found]:
+    def combined(self, levers: Sequence[Lever], most: int) -> list[Item]:
         """One lever before two, then by the order of the levers; cheap ones first.
 
         Where facts are missing even at the end of all levers, candidates that lack
@@ -136,30 +136,30 @@ class Search(Generic[Found]):
             return []
         wanted = self._says(_ends(levers))
         for count in range(1, most + 1 if wanted > FAILS else 1):
-            result: list[Found] = []
+            result: list[Item] = []
             for chosen in combinations(levers, count):
                 outcome = self._least((), chosen, wanted)
                 if outcome is not None:
                     result.append(outcome)
-                if len(result) == _MOST_FOUND:
+                if len(result) == _MOST_KEPT:
                     break
             if result or self.second is not None:
                 return result
         return []
 
-    def single(self, levers: Sequence[Lever]) -> list[Found]:
+    def single(self, levers: Sequence[Lever]) -> list[Item]:
         """Return the first step of each lever that does."""
-        result: list[Found] = []
+        result: list[Item] = []
         for lever in levers:
             tried = (self._tried((step,), HOLDS) for step in lever.steps)
             outcome = next((item for item in tried if item is not None), None)
-            if outcome is not None and len(result) < _MOST_FOUND:
+            if outcome is not None and len(result) < _MOST_KEPT:
                 result.append(outcome)
         return result
 
     def _least(
         self, pulled: Candidate, still: Sequence[Lever], wanted: int
-    ) -> Found | None:
+    ) -> Item | None:
         """Return the candidate that pulls the dearest lever least, then the next."""
         if self._says((*_ends(still), *pulled)) < wanted:
             return None
@@ -171,7 +171,7 @@ class Search(Generic[Found]):
                 return result
         return None
 
-    def _tried(self, candidate: Candidate, wanted: int) -> Found | None:
+    def _tried(self, candidate: Candidate, wanted: int) -> Item | None:
         if self._says(candidate) < wanted or self.tries >= _MOST_TRIES:
             return None
         self.tries += _COST_OF_VERIFYING

@@ -227,7 +227,7 @@ def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:
     ]
     if not alike:
         return _open(f"no log shows a communicator of {ranks} ranks")
-    tried = [_told(run, ranks, group) for group in _groups(alike)]
+    tried = [_membership(run, ranks, group) for group in _groups(alike)]
     proven = [path for path in tried if path.is_proven]
     fitting = [path for path in tried if not path.is_of_another]
     return (proven or [*reversed(fitting)] or tried)[0]
@@ -244,7 +244,7 @@ def _groups(communicators: Sequence[Communicator]) -> Iterator[Sequence[Communic
             yield several
 
 
-def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path:
+def _membership(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path:
     nodes, measured_on = _nodes(group), run.nodes.value
     at = tuple(communicator.ranks for communicator in group)
     if measured_on is None:
@@ -258,8 +258,8 @@ def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path
     seen = {
         rank
         for communicator in group
-        for ranks_told in (communicator.finished_ranks, communicator.unfinished_ranks)
-        for rank in ranks_told.value or ()
+        for stated_ranks in (communicator.finished_ranks, communicator.unfinished_ranks)
+        for rank in stated_ranks.value or ()
     }
     if len(seen) < ranks:
         return _open(f"the log shows {len(seen)} of {ranks} ranks", at)

@@ -103,7 +103,7 @@ def bit_error_rate(coded: int) -> float:
     return mantissa * 10.0 ** -(coded & _EXPONENT_MASK)
 
 
-def is_fabric_health_told(mask: int) -> bool:
+def states_fabric_health(mask: int) -> bool:
     """Whether the driver says of each of these faults that it is there or not."""
     return all(mask >> at & 0b11 for at, _ in _FABRIC_FAULTS)
 

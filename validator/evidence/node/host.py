@@ -261,7 +261,7 @@ class JobPaths(Parts[JobPath]):
     part = JobPath
 
     @property
-    def were_asked_for(self) -> bool:
+    def were_requested(self) -> bool:
         """Whether the snapshot was taken for a job that names any."""
         return self.count.is_known or self.count.note != NOT_IN_SNAPSHOT
 

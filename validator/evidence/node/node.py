@@ -373,20 +373,20 @@ def _title(
 ) -> str:
     """Return what people call a part: by its name where it has one."""
 
-    def told(leaf: str) -> str:
+    def shown(leaf: str) -> str:
         result = leaves.get(leaf)  # a leaf without a value says why, in a mapping
         return str(result) if isinstance(result, str | int) else ""
 
     if kind == "gpus":
         # The third of some GPUs need not be the third of the node.
-        return f"GPU {(told('pci_address') if is_part else '') or index}"
-    if kind in _OF_ONE_GPU and told("gpu_index"):
-        return f"GPU {told('gpu_index')}"
-    if kind == "rdma_transfers" and told("device"):
-        return told("device")
+        return f"GPU {(shown('pci_address') if is_part else '') or index}"
+    if kind in _OF_ONE_GPU and shown("gpu_index"):
+        return f"GPU {shown('gpu_index')}"
+    if kind == "rdma_transfers" and shown("device"):
+        return shown("device")
     if kind == "rdma_ports":
-        return f"{told('device') or 'port'} port {told('number') or index}"
+        return f"{shown('device') or 'port'} port {shown('number') or index}"
     if kind == "collective_runs":
-        return f"{told('collective') or 'collective'} run {index}"
+        return f"{shown('collective') or 'collective'} run {index}"
     names = ("name", "address", "event", "metric", "written")
-    return next(filter(None, map(told, names)), f"{kind} {index}")
+    return next(filter(None, map(shown, names)), f"{kind} {index}")

@@ -32,7 +32,7 @@ class HistorySummary(Record):
     numbers: tuple[NumberTrend, ...]
 
 
-def told(
+def history_summary(
     path: str, *, node: str = "", leaf: str = "", days: float | None = None
 ) -> HistorySummary:
     """What a history says; raises HistoryError.

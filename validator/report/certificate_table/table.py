@@ -120,7 +120,7 @@ def _column(letter: str, path: str, certificate: Certificate, now: datetime) -> 
 
 def _levels(certificates: Sequence[Certificate]) -> Iterator[Level]:
     by_track = [
-        {track.track: track.level for track in one_.tracks} for one_ in certificates
+        {track.track: track.level for track in issued.tracks} for issued in certificates
     ]
     for track in sorted({name for item in by_track for name in item}):
         yield Level(track, tuple(item.get(track) for item in by_track))

@@ -15,7 +15,7 @@ from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.judging import JudgedPlan
 
-_TOLD = {"fail", "error", "unknown"}
+_LISTED = {"fail", "error", "unknown"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS = (
     *("level", "outcome", "waived", "clause", "clause_level", "rule", "title"),
@@ -33,7 +33,7 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
     for plan in context.run.plans:
         for located in plan.findings:
             finding = located.finding
-            if context.full or finding.outcome in _TOLD or finding.is_loosened:
+            if context.full or finding.outcome in _LISTED or finding.is_loosened:
                 edition = finding.edition or context.run.edition.id
                 yield _line(
                     (*_row(located, plan, edition), *_tailored(context, finding))

@@ -31,8 +31,8 @@ from speccheck.validator.report.style import counted
 from speccheck.validator.report.write_html import html
 
 _MOST_CELLS = 20_000
-_MOST_TOLD = 500_000  # characters, of all reasons together
-_FEWEST_TOLD, _LONGEST_TOLD = 24, 300
+_MOST_CHARACTERS = 500_000  # characters, of all reasons together
+_SHORTEST_REASON, _LONGEST_REASON = 24, 300
 _LONGEST_NAME = 63  # as a host may be called
 _BLOCK = 100
 _FEW = 200  # nodes that need no blocks
@@ -53,7 +53,7 @@ _STATES: dict[str, tuple[str, str]] = {
 class _Cell(Record):
     name: str
     state: str
-    told: str = ""
+    reason: str = ""
 
 
 def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
@@ -91,8 +91,8 @@ def _cells(run: FleetRun, verdict: FleetVerdict) -> list[_Cell]:
     unfit = {unfit.name: unfit for unfit in verdict.unfit}
     warned = _warned(run)
     names = {node.name for node in run.nodes} | unfit.keys()
-    room = _MOST_TOLD // max(1, len(unfit) + len(warned.keys() - unfit.keys()))
-    longest = max(_FEWEST_TOLD, min(_LONGEST_TOLD, room))
+    room = _MOST_CHARACTERS // max(1, len(unfit) + len(warned.keys() - unfit.keys()))
+    longest = max(_SHORTEST_REASON, min(_LONGEST_REASON, room))
     return [
         _cell(name, unfit.get(name), warned.get(name, ""), longest)
         for name in sorted(names, key=natural)
@@ -167,7 +167,7 @@ def _drawn(cell: _Cell) -> str:
     of_class, words = _STATES[cell.state]
     if not of_class:
         return f'<i title="{escaped(name)}"></i>'
-    texts = f": {cell.told}" if cell.told else ""
+    texts = f": {cell.reason}" if cell.reason else ""
     return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{texts}")}"></i>'
 
 

@@ -17,7 +17,7 @@ from speccheck.validator.report.json_report import (
     Totals,
     encode,
     finding_data,
-    is_told,
+    is_listed,
     refusal_data,
     rule_statistics,
     verdict_data,
@@ -92,7 +92,7 @@ def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
     for index, plan in enumerate(run.plans):
         files = encode([file.path for file in plan.files])
         for located in plan.findings:
-            if not full and not is_told(located.finding):
+            if not full and not is_listed(located.finding):
                 continue
             text = known.get(id(located))
             if text is None:

@@ -604,12 +604,12 @@ def _certificate(profile: ProfileSource) -> Iterator[Block]:
                 )
             )
     yield table("Terms of a certificate", ("term", "value", "what", "source"), rows)
-    yield Items(tuple(_asked(profile)))
+    yield Items(tuple(_requirements(profile)))
     if profile.note:
         yield Paragraph(profile.note)
 
 
-def _asked(profile: ProfileSource) -> Iterator[Parts]:
+def _requirements(profile: ProfileSource) -> Iterator[Parts]:
     yield "The edition is named with its identity; a draft certifies nothing."
     if profile.bound_to:
         bound = ", ".join(profile.bound_to)

@@ -18,7 +18,7 @@ from speccheck.validator.simulation.kit.job import (
     script,
 )
 from speccheck.validator.simulation.kit.measurements import NotKnownError
-from speccheck.validator.simulation.planting import Planting, told
+from speccheck.validator.simulation.planting import Planting, planted_rows
 from speccheck.validator.simulation.rng import Dice
 from speccheck.validator.simulation.shape import shape_of
 
@@ -209,7 +209,7 @@ def manifest(ordered: Ordered, paths: Iterable[str], spoiled: Mapping[str, str])
         "job": fleet.job,
         "taken": fleet.taken.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "kit": sorted(paths),
-        "planted": told(ordered.planting),
+        "planted": planted_rows(ordered.planting),
         "spoiled": dict(spoiled),
     }
     return json.dumps(document, indent=1) + "\n"

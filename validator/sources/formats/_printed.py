@@ -58,7 +58,7 @@ GIGA = 1e9  # of NVIDIA/nccl-tests src/common.cu: GB/s are 10^9 bytes per second
 class LeafValue(Record):
     """The value of a leaf, and where the log has it."""
 
-    found: CapturedValue
+    value: CapturedValue
     at: Where
 
 
@@ -226,14 +226,14 @@ def put_run(
     """Put down another run; `at` is where its points stand."""
     part = KIND, capture.add(KIND, at)
     for leaf, reported in leaves.items():
-        capture.put_at(part, leaf, reported.found, reported.at)
+        capture.put_at(part, leaf, reported.value, reported.at)
     rows = list(points)
-    for leaf, field, is_told in _LISTS:
+    for leaf, field, is_shown in _LISTS:
         if leaf in leaves:
             continue
         values = [getattr(row, field) for row in rows]
         if any(value is not None for value in values):
             capture.put_at(part, leaf, values, at)
-        elif is_told:
+        elif is_shown:
             reason = "no value was measured" if rows else "no row was measured"
             capture.put_at(part, leaf, absent(reason, capture.command), at)

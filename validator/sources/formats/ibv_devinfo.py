@@ -149,7 +149,7 @@ def _end(capture: Capture, port: _Port) -> None:
     capture.put_at(port.part, "gid_kinds", kinds, port.gids_at, "GID")
     if any(kind_of_entry for _, kind_of_entry in entries):
         types: CapturedValue = [
-            _TYPES.get(told_type, told_type) for _, told_type in entries
+            _TYPES.get(type_name, type_name) for _, type_name in entries
         ]
         capture.put_at(port.part, "gid_types", types, port.gids_at, "GID")
 

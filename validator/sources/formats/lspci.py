@@ -126,7 +126,7 @@ def _put(capture: Capture, device: Device, bridges: dict[str, Device]) -> None:
     pci_class = f"0x{device.device_class}{device.interface}"
     capture.put_at(part, "pci_class", pci_class, device.span)
     for line in device.lines:
-        capture.put_at(part, line.leaf, line.found, line.span)
+        capture.put_at(part, line.leaf, line.value, line.span)
     if bridges:
         above = _bridges_above(device, bridges)
         ancestors: CapturedValue = [bridge.address for bridge in above]
@@ -137,7 +137,7 @@ class DeviceLine(Record):
     """A leaf of a device as one line gives it."""
 
     leaf: str
-    found: CapturedValue
+    value: CapturedValue
     span: Span
 
 

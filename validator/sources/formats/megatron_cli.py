@@ -53,7 +53,7 @@ _NO_TRAINING = ("convert", "export", "generat", "inference", "merge", "server", 
 class Arguments(Record):
     """The options of one training command, and a word that may hold more of them."""
 
-    found: tuple[Option, ...]
+    options: tuple[Option, ...]
     hidden: str
 
 
@@ -92,7 +92,7 @@ def read(source: Source) -> Reading:
     """
     catalogue = load_framework("megatron-lm")
     argument_lists = [_arguments(command, catalogue) for command in _commands(source)]
-    argument_lists = [arguments for arguments in argument_lists if arguments.found]
+    argument_lists = [arguments for arguments in argument_lists if arguments.options]
     sheet = FactSheet(source.name)
     if not argument_lists:
         return Reading(sheet)
@@ -179,7 +179,7 @@ def _facts(file: str, arguments: Arguments) -> list[Fact]:
     sheet = FactSheet(file)
     given = _given(file, arguments)
     state_arguments(sheet, given, hidden=arguments.hidden)
-    first, *_ = arguments.found
+    first, *_ = arguments.options
     _, _, word = first
     place = word_place(file, word.text, word)
     sheet.state("run.framework", "megatron-lm", place)
@@ -188,7 +188,7 @@ def _facts(file: str, arguments: Arguments) -> list[Fact]:
 
 def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
     """Return the flags of one command by name."""
-    result = last_options(arguments.found)
+    result = last_options(arguments.options)
     return {name: flag_of_option(file, option) for name, option in result.items()}
 
 

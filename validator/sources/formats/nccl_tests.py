@@ -74,7 +74,7 @@ def _not_complete(log: Log, end: tuple[str, PrintedLine] | None) -> Leaves:
     word, line = end or (_LOG_STOPS, log.last)
     at = line.span if line is not None else Span(1, 1, 1)
     return {
-        "is_complete": LeafValue(found=False, at=at),
+        "is_complete": LeafValue(value=False, at=at),
         "ended_by": LeafValue(word, at),
     }
 
@@ -82,7 +82,7 @@ def _not_complete(log: Log, end: tuple[str, PrintedLine] | None) -> Leaves:
 def _put_table(capture: Capture, log: Log, table: ResultTable) -> None:
     shared = _block_leaves(log, table.block)
     if table.is_complete:
-        shared["is_complete"] = LeafValue(found=True, at=table.averages[-1].span)
+        shared["is_complete"] = LeafValue(value=True, at=table.averages[-1].span)
     else:
         shared.update(_not_complete(log, table.ended_by))
     if table.out_of_bounds is not None:
@@ -159,7 +159,7 @@ def _judged_by_errors(
     Where these say that no size is out of bounds, none has a wrong value.
     """
     shown = leaves.get("out_of_bounds")
-    if shown is not None and shown.found == 0:
+    if shown is not None and shown.value == 0:
         return [point._replace(wrong=0) for point in points]
     return list(points)
 
@@ -169,7 +169,7 @@ def _collective(
     table: ResultTable,
     rows: Sequence[ResultRow],
     factor: Factor | None,
-    told_ranks: LeafValue,
+    stated_ranks: LeafValue,
 ) -> LeafValue:
     """The collective, from the surest that tells of it, and where that stands."""
     program, named, at = table.block.program, table.mention, table.head.span
@@ -179,7 +179,7 @@ def _collective(
         return (
             LeafValue(named.collective, named.line.span) if named else _unknown("", at)
         )
-    ranks = told_ranks.found if isinstance(told_ranks.found, int) else None
+    ranks = stated_ranks.value if isinstance(stated_ranks.value, int) else None
     redop, root = (rows[0].text(table.columns, name) for name in ("redop", "root"))
     possible = candidates(redop, root, factor, ranks)
     if named is not None and named.collective in possible:

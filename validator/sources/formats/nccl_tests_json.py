@@ -223,7 +223,7 @@ def _collective(
     if program is not None:
         return LeafValue(program, document.place(("args", 0)))
     possible: set[str] = set()
-    ranks = shared["ranks"].found
+    ranks = shared["ranks"].value
     if rows:
         redop, root = (_text(rows[0][1].get(key)) for key in ("redop", "root"))
         known = ranks if isinstance(ranks, int) else None

@@ -94,7 +94,7 @@ class _Test:
         """Put down its run."""
         leaves = dict(self.leaves)
         if "Validation" in self.columns and self.points:
-            leaves["is_compared"] = LeafValue(found=True, at=self.at)
+            leaves["is_compared"] = LeafValue(value=True, at=self.at)
             leaves["out_of_bounds"] = LeafValue(self.failed, self.at)
         if self.collective in _OF_A_SHARE:
             reason = "the size is that of one rank, and the ranks are not told"

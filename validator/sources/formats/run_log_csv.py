@@ -147,12 +147,12 @@ def _put_row(
     labels = keys.labels_of(record, keys.whole(record.get(_SMI_INDEX)))
     name = record.get("metric") or record.get("name") or ""
     for (column, unit), field in zip(columns, row, strict=True):
-        value, told_unit = _value(field.strip())
+        value, named_unit = _value(field.strip())
         if value is None or column in keys.KEYS or column in keys.IGNORED:
             continue
         if column == _SMI_INDEX or (written and column in keys.EVENT_KEYS):
             continue
-        own = unit or told_unit
+        own = unit or named_unit
         of = labels._replace(unit=own) if own else labels
         written_name = name if column == "value" and name else column
         log.point(written_name, of, value, moment, step, line)

@@ -27,10 +27,10 @@ def merge(facts: Iterable[Fact]) -> dict[str, Value[Any]]:
     by_name: dict[str, list[Fact]] = {}
     for fact in facts:
         by_name.setdefault(fact.name, []).append(fact)
-    return {name: within_domain(_one(name, rows)) for name, rows in by_name.items()}
+    return {name: within_domain(_merged(name, rows)) for name, rows in by_name.items()}
 
 
-def _one(name: str, rows: list[Fact]) -> Value[Any]:
+def _merged(name: str, rows: list[Fact]) -> Value[Any]:
     if len(rows) == 1:
         return _value(name, rows[0])
     strongest = min(_RANK[fact.status] for fact in rows)

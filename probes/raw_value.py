@@ -28,10 +28,10 @@ class Absence(Record):
 
 
 T = TypeVar("T")
-Found = Scalar | Absence | list[Scalar | Absence | None]
+RawValue = Scalar | Absence | list[Scalar | Absence | None]
 
 
-def formed(absence: T | Absence, form: Callable[[T], Found]) -> Found:
+def formed(absence: T | Absence, form: Callable[[T], RawValue]) -> RawValue:
     """What was read in the form of a leaf; an Absence stays one."""
     return absence if isinstance(absence, Absence) else form(absence)
 
@@ -52,7 +52,7 @@ class Sheet:
         self._open: set[str] = set()  # kinds of which more parts may come
         self._tell = tell
 
-    def put(self, kind: str, leaf: str, result: Found, source: str) -> None:
+    def put(self, kind: str, leaf: str, result: RawValue, source: str) -> None:
         """A leaf of what a machine has one of, and what was read for it."""
         self._say("put", kind, leaf, _content(result), source)
         self._sources.setdefault(f"{kind}.{leaf}", source)
@@ -67,7 +67,7 @@ class Sheet:
         return len(parts) - 1
 
     def put_at(
-        self, kind: str, number: int, leaf: str, result: Found, source: str
+        self, kind: str, number: int, leaf: str, result: RawValue, source: str
     ) -> None:
         """A leaf of one part; source: with the name of the part left open."""
         self._say("put_at", kind, number, leaf, _content(result), source)
