@@ -83,7 +83,7 @@ class RuleTally(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What came of the published files; tallies: of every rule, by area and name."""
+    """The results of the published files; tallies: of every rule, by area and name."""
 
     files: tuple[PublishedFile, ...]
     plans: int

@@ -45,7 +45,7 @@ class Cluster(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of one cluster."""
+    """The result of one cluster."""
 
     blamed: frozenset[str]
     suspects: frozenset[str]

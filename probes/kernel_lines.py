@@ -16,7 +16,7 @@ _MOST_TEXT = 300
 _FUNCTION = ".0"
 
 
-class KernelEvent(Record):
+class ParsedEvent(Record):
     """What one line says; code, address, device: where it names them."""
 
     event: str
@@ -145,7 +145,7 @@ _PATTERNS = (
 )
 
 
-def event_of(line: str) -> KernelEvent | None:
+def event_of(line: str) -> ParsedEvent | None:
     """What a line says; None for the many that do not matter."""
     for pattern in _PATTERNS:
         if pattern.word not in line:
@@ -156,12 +156,12 @@ def event_of(line: str) -> KernelEvent | None:
     return None
 
 
-def _event(name: str, matched: re.Match[str]) -> KernelEvent:
+def _event(name: str, matched: re.Match[str]) -> ParsedEvent:
     result = matched.groupdict()
     code = result.get("code")
     fatal = result.get("fatal")
     is_marked = "fatal" in result
-    return KernelEvent(
+    return ParsedEvent(
         name,
         None if code is None else int(code),
         address_of(result.get("pci")),

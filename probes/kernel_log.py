@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from speccheck.probes.kernel_lines import OF_APPLICATIONS, KernelEvent, event_of, shown
+from speccheck.probes.kernel_lines import OF_APPLICATIONS, ParsedEvent, event_of, shown
 from speccheck.probes.raw_value import Absence, Sheet
 from speccheck.probes.root import Root, absence_of
 from speccheck.validator.evidence.record import Record
@@ -30,7 +30,7 @@ _START = "Linux version "
 _NO_START = "does not tell this start of the kernel from earlier ones"
 
 
-class LogLine(Record):
+class KernelLine(Record):
     """A line of the log, and when after the start of the kernel."""
 
     seconds: float
@@ -42,7 +42,7 @@ class _Seen:
 
     __slots__ = ("count", "first", "last", "text")
 
-    def __init__(self, line: LogLine) -> None:
+    def __init__(self, line: KernelLine) -> None:
         self.count = 0
         self.first = line.seconds
         self.last = line.seconds
@@ -72,9 +72,9 @@ def probe(root: Root, sheet: Sheet) -> None:
     sheet.listed("kernel_events")
 
 
-def events_of(lines: Iterable[LogLine]) -> dict[KernelEvent, _Seen]:
+def events_of(lines: Iterable[KernelLine]) -> dict[ParsedEvent, _Seen]:
     """The events of a log, each with how often."""
-    result: dict[KernelEvent, _Seen] = {}
+    result: dict[ParsedEvent, _Seen] = {}
     for line in lines:
         event = event_of(line.text)
         if event is None:
@@ -85,7 +85,7 @@ def events_of(lines: Iterable[LogLine]) -> dict[KernelEvent, _Seen]:
     return result
 
 
-def _put(sheet: Sheet, event: KernelEvent, seen: _Seen, source: str) -> None:
+def _put(sheet: Sheet, event: ParsedEvent, seen: _Seen, source: str) -> None:
     number = sheet.add("kernel_events")
     result = {
         **event._asdict(),
@@ -103,7 +103,7 @@ def _put(sheet: Sheet, event: KernelEvent, seen: _Seen, source: str) -> None:
         )
 
 
-def _log(root: Root) -> tuple[list[LogLine] | Absence, str]:
+def _log(root: Root) -> tuple[list[KernelLine] | Absence, str]:
     """The lines since this start, and where they were read."""
     lines = _buffer(root)
     if not isinstance(lines, Absence):
@@ -123,7 +123,7 @@ def _log(root: Root) -> tuple[list[LogLine] | Absence, str]:
     return why, source
 
 
-def _buffer(root: Root) -> list[LogLine] | Absence:
+def _buffer(root: Root) -> list[KernelLine] | Absence:
     """Records `priority,number,microseconds,flags;text`; in a copy they are a file."""
     if not root.is_live:
         text = root.tail(_BUFFER)
@@ -157,9 +157,9 @@ def _records(number: int) -> Iterator[str]:
         yield data.decode("utf-8", errors="replace").partition("\n")[0]
 
 
-def lines_of_buffer(records: Iterable[str]) -> list[LogLine]:
+def lines_of_buffer(records: Iterable[str]) -> list[KernelLine]:
     """The kernel's own lines: any process of root may write others into its buffer."""
-    lines: list[LogLine] = []
+    lines: list[KernelLine] = []
     for record in records:
         head, separator, text = record.partition(";")
         fields = head.split(",")
@@ -169,19 +169,19 @@ def lines_of_buffer(records: Iterable[str]) -> list[LogLine]:
         if not priority.isdecimal() or not microseconds.isdecimal():
             continue
         if int(priority) >> _FACILITY_SHIFT == _KERNEL:
-            lines.append(LogLine(int(microseconds) / _MICROSECONDS, text))
+            lines.append(KernelLine(int(microseconds) / _MICROSECONDS, text))
     return lines
 
 
-def lines_of_file(text: str, path: str) -> list[LogLine] | Absence:
+def lines_of_file(text: str, path: str) -> list[KernelLine] | Absence:
     """The lines of the kernel after its last start in a file."""
-    lines: list[LogLine] = []
+    lines: list[KernelLine] = []
     knows_start = False
     for item in text.splitlines():
         matched = _STAMP.search(item)
         if matched is None:
             continue
-        line = LogLine(float(matched.group(1)), matched.group(2))
+        line = KernelLine(float(matched.group(1)), matched.group(2))
         if line.text.startswith(_START):
             lines, knows_start = [], True
         lines.append(line)

@@ -79,7 +79,7 @@ class Effort(Record):
 
 
 class Product(Record):
-    """What came of one GPU and one type of numbers."""
+    """The result of one GPU and one type of numbers."""
 
     gpu: int | None
     data_type: str

@@ -68,7 +68,7 @@ class CopyStep(Record):
 
 
 class Rate(Record):
-    """What came of a step: bytes a second, or why there are none."""
+    """The result of a step: bytes a second, or why there are none."""
 
     step: CopyStep
     bytes_per_second: float | None

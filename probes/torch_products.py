@@ -110,7 +110,7 @@ class TorchProblem:
         of_left *= torch.randint(0, max(1, size // _SUMMED), shape, **made) == 0
         of_right = torch.randint(-2, 3, shape, dtype=torch.int8, **made)
         self._whole = (of_left, of_right)
-        self._one = torch.ones((), device=self._device)
+        self._unit = torch.ones((), device=self._device)
         self._first: Any = None
         self._last: Any = None
 
@@ -125,7 +125,7 @@ class TorchProblem:
 
     def _product(self, left: Any, right: Any) -> Any:  # noqa: ANN401
         """The product; float8 by the function that all its users call."""
-        torch, outcome = self._torch, self._one
+        torch, outcome = self._torch, self._unit
         if not self._is_float8:
             return torch.mm(left, right)
         result = torch._scaled_mm(  # noqa: SLF001 - PyTorch has no public one

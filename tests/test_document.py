@@ -11,7 +11,7 @@ from speccheck.validator.report.document import (
     Name,
     Paragraph,
     Parts,
-    Section,
+    ReportSection,
     Strong,
     Table,
     Terms,
@@ -33,7 +33,7 @@ from speccheck.validator.report.write_markdown import markdown, markdown_blocks
         (Code(""), ""),
         (Items([]), ""),
         (Terms([], "facts"), ""),
-        (Section("a", "A", ["", Items([])]), ""),
+        (ReportSection("a", "A", ["", Items([])]), ""),
         (Paragraph("x", "note"), '<p class="note">x</p>\n'),
     ],
 )

@@ -7,137 +7,137 @@ import pytest
 
 from machine_files import build
 from probed import content
-from speccheck.probes.kernel_lines import KernelEvent, address_of, event_of, shown
+from speccheck.probes.kernel_lines import ParsedEvent, address_of, event_of, shown
 
 GPU, NIC = "0000:1b:00.0", "0000:1c:00.0"
 START = "Linux version 6.8.0-1021-aws (buildd@lcy02)"
 
-LINES: dict[str, KernelEvent | None] = {
+LINES: dict[str, ParsedEvent | None] = {
     "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen "
-    "off the bus.": KernelEvent("xid", 79, GPU),
-    "NVRM: Xid (PCI:0000:1b:00): 31, pid=42, name=python, Ch 00000008": KernelEvent(
+    "off the bus.": ParsedEvent("xid", 79, GPU),
+    "NVRM: Xid (PCI:0000:1b:00): 31, pid=42, name=python, Ch 00000008": ParsedEvent(
         "xid", 31, GPU
     ),
     "NVRM: GPU at PCI:0000:1b:00: GPU-0f5a": None,
-    "NVRM: GPU 0000:1b:00.0: GPU has fallen off the bus.": KernelEvent(
+    "NVRM: GPU 0000:1b:00.0: GPU has fallen off the bus.": ParsedEvent(
         "gpu_fallen_off_bus", pci_address=GPU
     ),
-    "NVRM: GPU 0000:1b:00.0: RmInitAdapter failed! (0x62:0x40:2477)": KernelEvent(
+    "NVRM: GPU 0000:1b:00.0: RmInitAdapter failed! (0x62:0x40:2477)": ParsedEvent(
         "gpu_initialisation_failed", pci_address=GPU
     ),
-    "NVRM: API mismatch: the client has the version 550.54.15, but": KernelEvent(
+    "NVRM: API mismatch: the client has the version 550.54.15, but": ParsedEvent(
         "driver_version_mismatch"
     ),
     "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress": (
-        KernelEvent("sxid", 12028, "0000:05:00.0", None, is_fatal=False)
+        ParsedEvent("sxid", 12028, "0000:05:00.0", None, is_fatal=False)
     ),
     "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault": (
-        KernelEvent("sxid", 20034, "0000:c1:00.0", None, is_fatal=True)
+        ParsedEvent("sxid", 20034, "0000:c1:00.0", None, is_fatal=True)
     ),
-    "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Severity 1 Engine": KernelEvent(
+    "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Severity 1 Engine": ParsedEvent(
         "sxid", 20034, "0000:c1:00.0"
     ),
     "pcieport 0000:10:01.0: PCIe Bus Error: severity=Corrected, "
-    "type=Physical": KernelEvent(
+    "type=Physical": ParsedEvent(
         "pcie_bus_error_corrected", pci_address="0000:10:01.0"
     ),
     "pcieport 0000:10:01.0: AER: PCIe Bus Error: severity=Uncorrected (Non-Fatal), "
-    "type=Transaction": KernelEvent(
+    "type=Transaction": ParsedEvent(
         "pcie_bus_error", None, "0000:10:01.0", None, is_fatal=False
     ),
     "pcieport 0000:10:01.0: AER: PCIe Bus Error: severity=Uncorrectable (Fatal), "
-    "type=Inaccessible": KernelEvent(
+    "type=Inaccessible": ParsedEvent(
         "pcie_bus_error", None, "0000:10:01.0", None, is_fatal=True
     ),
     "pcieport 0000:10:01.0: AER: Corrected error received: 0000:10:01.0": None,
-    "pcieport 0000:10:01.0: pciehp: Slot(5): Link Down": KernelEvent(
+    "pcieport 0000:10:01.0: pciehp: Slot(5): Link Down": ParsedEvent(
         "pcie_link_down", pci_address="0000:10:01.0"
     ),
     "mlx5_core 0000:1c:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 2.5 GT/s"
     " PCIe x16 link at 0000:19:00.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 "
-    "link)": KernelEvent("pcie_bandwidth_limited", pci_address=NIC),
+    "link)": ParsedEvent("pcie_bandwidth_limited", pci_address=NIC),
     "mlx5_core 0000:1c:00.0: mlx5_pcie_event:293:(pid 9): Detected insufficient power "
-    "on the PCIe slot (27W).": KernelEvent("pcie_slot_power", pci_address=NIC),
+    "on the PCIe slot (27W).": ParsedEvent("pcie_slot_power", pci_address=NIC),
     "mlx5_core 0000:1c:00.0: Port module event[error]: module 0, Cable error, High "
-    "Temperature": KernelEvent("module_temperature", pci_address=NIC),
-    "mlx5_core 0000:1c:00.0: Port module event: module 0, Cable unplugged": KernelEvent(
+    "Temperature": ParsedEvent("module_temperature", pci_address=NIC),
+    "mlx5_core 0000:1c:00.0: Port module event: module 0, Cable unplugged": ParsedEvent(
         "cable_unplugged", pci_address=NIC
     ),
     "mlx5_core 0000:1c:00.0: Port module event: module 0, Cable plugged": None,
     "mlx5_core 0000:1c:00.0: poll_health:800: device's health compromised - reached "
-    "miss count": KernelEvent("network_health", pci_address=NIC),
+    "miss count": ParsedEvent("network_health", pci_address=NIC),
     "mlx5_core 0000:1c:00.0: wait_func:1158:(pid 7): QUERY_VPORT(0x750) timeout. Will "
-    "cause a leak of a command resource": KernelEvent(
+    "cause a leak of a command resource": ParsedEvent(
         "network_command_timeout", pci_address=NIC
     ),
-    "mlx5_core 0000:1c:00.0 ens1f0np0: Link down": KernelEvent(
+    "mlx5_core 0000:1c:00.0 ens1f0np0: Link down": ParsedEvent(
         "link_down", pci_address=NIC, device="ens1f0np0"
     ),
     "mlx5_core 0000:1c:00.0 ens1f0np0: Link up": None,
-    "infiniband mlx5_0: Port: 1 Link DOWN": KernelEvent("link_down", device="mlx5_0"),
-    "bnxt_en 0000:1c:00.0 eth2: NIC Link is Down": KernelEvent(
+    "infiniband mlx5_0: Port: 1 Link DOWN": ParsedEvent("link_down", device="mlx5_0"),
+    "bnxt_en 0000:1c:00.0 eth2: NIC Link is Down": ParsedEvent(
         "link_down", pci_address=NIC, device="eth2"
     ),
-    "igb 0000:1c:00.0: igb: eno1 NIC Link is Down": KernelEvent(
+    "igb 0000:1c:00.0: igb: eno1 NIC Link is Down": ParsedEvent(
         "link_down", device="eno1"
     ),
     "ata1: SATA link down (SStatus 0 SControl 300)": None,
     "IPv6: ADDRCONF(NETDEV_UP): eth0: link is not ready": None,
-    "Out of memory: Killed process 99 (python) total-vm:1kB": KernelEvent(
+    "Out of memory: Killed process 99 (python) total-vm:1kB": ParsedEvent(
         "out_of_memory"
     ),
-    "Memory cgroup out of memory: Killed process 99 (python) total-vm:1kB": KernelEvent(
+    "Memory cgroup out of memory: Killed process 99 (python) total-vm:1kB": ParsedEvent(
         "out_of_memory_of_group"
     ),
-    "INFO: task python:99 blocked for more than 120 seconds.": KernelEvent("hung_task"),
-    "watchdog: BUG: soft lockup - CPU#3 stuck for 26s! [python:99]": KernelEvent(
+    "INFO: task python:99 blocked for more than 120 seconds.": ParsedEvent("hung_task"),
+    "watchdog: BUG: soft lockup - CPU#3 stuck for 26s! [python:99]": ParsedEvent(
         "soft_lockup"
     ),
-    "NMI watchdog: Watchdog detected hard LOCKUP on cpu 3": KernelEvent("hard_lockup"),
-    "BUG: unable to handle page fault for address: 0": KernelEvent("kernel_fault"),
-    "kernel BUG at mm/slub.c:305!": KernelEvent("kernel_fault"),
-    "Oops: 0000 [#1] SMP NOPTI": KernelEvent("kernel_fault"),
-    "EDAC MC0: 1 UE memory read error on CPU_SrcID#0": KernelEvent("memory_error"),
-    "EDAC MC0: 12 CE memory read error on CPU_SrcID#0": KernelEvent(
+    "NMI watchdog: Watchdog detected hard LOCKUP on cpu 3": ParsedEvent("hard_lockup"),
+    "BUG: unable to handle page fault for address: 0": ParsedEvent("kernel_fault"),
+    "kernel BUG at mm/slub.c:305!": ParsedEvent("kernel_fault"),
+    "Oops: 0000 [#1] SMP NOPTI": ParsedEvent("kernel_fault"),
+    "EDAC MC0: 1 UE memory read error on CPU_SrcID#0": ParsedEvent("memory_error"),
+    "EDAC MC0: 12 CE memory read error on CPU_SrcID#0": ParsedEvent(
         "memory_error_corrected"
     ),
     "EDAC MC0: Giving out device to module i10nm_edac": None,
-    "Memory failure: 0x1234: recovery action for dirty page: Recovered": KernelEvent(
+    "Memory failure: 0x1234: recovery action for dirty page: Recovered": ParsedEvent(
         "memory_error"
     ),
-    "mce: [Hardware Error]: Machine check events logged": KernelEvent(
+    "mce: [Hardware Error]: Machine check events logged": ParsedEvent(
         "machine_check_corrected"
     ),
-    "mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 1": KernelEvent(
+    "mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 1": ParsedEvent(
         "machine_check"
     ),
-    "{1}[Hardware Error]: event severity: corrected": KernelEvent(
+    "{1}[Hardware Error]: event severity: corrected": ParsedEvent(
         "machine_check_corrected"
     ),
-    "{1}[Hardware Error]: event severity: recoverable": KernelEvent("machine_check"),
-    "{1}[Hardware Error]: event severity: fatal": KernelEvent(
+    "{1}[Hardware Error]: event severity: recoverable": ParsedEvent("machine_check"),
+    "{1}[Hardware Error]: event severity: fatal": ParsedEvent(
         "machine_check", is_fatal=True
     ),
-    "CPU3: Core temperature above threshold, cpu clock throttled": KernelEvent(
+    "CPU3: Core temperature above threshold, cpu clock throttled": ParsedEvent(
         "processor_throttled"
     ),
-    "DMAR: [DMA Read NO_PASID] Request device [1b:00.0] fault addr 0x1000": KernelEvent(
+    "DMAR: [DMA Read NO_PASID] Request device [1b:00.0] fault addr 0x1000": ParsedEvent(
         "iommu_fault"
     ),
-    "blk_update_request: I/O error, dev nvme0n1, sector 99": KernelEvent(
+    "blk_update_request: I/O error, dev nvme0n1, sector 99": ParsedEvent(
         "disk_error", device="nvme0n1"
     ),
-    "nvme nvme0: I/O 12 QID 3 timeout, aborting": KernelEvent(
+    "nvme nvme0: I/O 12 QID 3 timeout, aborting": ParsedEvent(
         "disk_timeout", device="nvme0"
     ),
-    "EXT4-fs error (device md0): ext4_find_entry:1455": KernelEvent(
+    "EXT4-fs error (device md0): ext4_find_entry:1455": ParsedEvent(
         "file_system_error", device="md0"
     ),
-    "XFS (md0): Corruption detected. Unmount and run xfs_repair": KernelEvent(
+    "XFS (md0): Corruption detected. Unmount and run xfs_repair": ParsedEvent(
         "file_system_error", device="md0"
     ),
     "XFS (md0): Mounting V5 Filesystem": None,
-    "EXT4-fs (md0): Remounting filesystem read-only": KernelEvent(
+    "EXT4-fs (md0): Remounting filesystem read-only": ParsedEvent(
         "file_system_read_only"
     ),
     "python[99]: segfault at 0 ip 0 sp 0 error 4": None,

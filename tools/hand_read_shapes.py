@@ -160,7 +160,7 @@ class Synthetic(_Part):
 
 
 class NodeResultDocument(_Part):
-    """What came of one node, in one line of at most 4,096 bytes."""
+    """The result of one node, in one line of at most 4,096 bytes."""
 
     schema_name: Literal["speccheck-node-result/1"] = Field(alias="schema")
     node: str = Field(pattern=f"^{NAME.pattern}$")

@@ -1,7 +1,7 @@
 """An evaluation batch that does not divide into micro-batches on every rank.
 
 Why it hurts: the first evaluation comes hundreds of steps into the run. There the batch
-is cut into micro-batches as in training, and a remainder stops the run or is left out.
+is cut into micro-batches as in training, and a remainder stops the run or is omitted.
 
 What passes: a multiple of the micro-batch of evaluation times the data-parallel ranks.
 

@@ -4,7 +4,7 @@ Why it hurts: the launcher starts a rank for each GPU that the machine should ha
 job does not start, or starts on the wrong number.
 
 What passes: the driver lists each NVIDIA display function on the bus that it may use.
-Functions that are given to virtual machines are left out.
+Functions that are given to virtual machines are omitted.
 
 Where it does not apply: within a container, which may be given a part of the GPUs, and
 where the bus could not be listed.

@@ -6,7 +6,7 @@ Unfused they can take a third of the step, on every GPU of the job.
 What passes: torch.compile, or fused normalisation or cross entropy.
 
 Where it does not apply: small jobs; debugging. Megatron-LM and others that fuse by
-default do not state compilation and are left out.
+default do not state compilation and are omitted.
 
 Source: torchtitan performance documentation; Liger-Kernel (arXiv:2410.10989).
 

@@ -6,7 +6,7 @@ save memory that nothing else uses.
 What passes: a plan that needs the memory: without recomputation even its lower bound is
 above the share.
 
-Where it does not apply: other modes. Adapters are left out.
+Where it does not apply: other modes. Adapters are omitted.
 
 Source: Korthikanti et al. 2022 (arXiv:2205.05198): full recomputation costs 30 to 40
 percent of a step. Judged is the upper bound without recomputation.

@@ -5,7 +5,7 @@ neighbour up to the root complex and down again: GPUDirect is slow, and on some 
 it hangs in ways that look like a fault of NCCL.
 
 What passes: redirection of requests and completions off on each switch port above a
-GPU or an RDMA device. Root ports are left out: their traffic is in the host already.
+GPU or an RDMA device. Root ports are omitted: their traffic is in the host already.
 
 Where it does not apply: virtual machines, which need it on; processors of ARM, where
 address translation makes up for it; machines without PCIe switches. Reading it takes

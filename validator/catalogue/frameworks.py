@@ -27,7 +27,7 @@ _SHORTEST = 7
 def compile_synonyms(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The key of each field of the plan by framework, from the tables' `plan_mapping`.
 
-    Fields that several keys state together, and sections of launchers, are left out.
+    Fields that several keys state together, and sections of launchers, are omitted.
     """
     result: dict[str, dict[str, str]] = {}
     for name, table in tables.items():

@@ -42,7 +42,7 @@ def obstacles(
     terms: UseTerms,
     differing: Sequence[Differing],
 ) -> Iterator[Obstacle]:
-    """Too few machines, or of several types; evidence that was left out, or made up.
+    """Too few machines, or of several types; evidence that was omitted, or made up.
 
     Args:
         evidence: that was judged.
@@ -125,7 +125,7 @@ class JudgedSpecimen(Record):
 
 
 class Certification(Record):
-    """What came of it: everything that a certificate is made of."""
+    """The result of certifying: everything that a certificate is made of."""
 
     order: CertificateOrder
     judgements: Judgements

@@ -73,7 +73,7 @@ class LevelRequest(Record):
 
     @property
     def clauses(self) -> tuple[JudgedClause, ...]:
-        """The clauses that are judged up to the level, those of advice left out."""
+        """The clauses that are judged up to the level, those of advice omitted."""
         return tuple(
             clause
             for clause in self.composed.clauses
@@ -224,7 +224,7 @@ _KEYED = re.compile(r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?([^\s\"',;]+)")
 _MOST_SECRETS = 100
 
 
-class FoundSecret(Record):
+class ExposedSecret(Record):
     """Where a credential stands; what it is, and never the credential itself."""
 
     path: str
@@ -247,7 +247,7 @@ class Review(Record):
     undated: tuple[KitFile, ...] = ()
     types: tuple[str, ...] = ()
     foreign: tuple[KitFile, ...] = ()
-    secrets: tuple[FoundSecret, ...] = ()
+    secrets: tuple[ExposedSecret, ...] = ()
     age_days: int | None = None
 
     @property
@@ -320,7 +320,7 @@ def _is_of_type(result: str, text: str) -> bool:
         return False
 
 
-def secrets_in(kit: Kit) -> Iterator[FoundSecret]:
+def secrets_in(kit: Kit) -> Iterator[ExposedSecret]:
     """Where credentials stand in the files of a kit, by file and line."""
     count = 0
     for file in kit.of_kind(*_SEARCHED):
@@ -331,7 +331,7 @@ def secrets_in(kit: Kit) -> Iterator[FoundSecret]:
         for number, line in enumerate(text.splitlines(), 1):
             kind = _secret(line)
             if kind:
-                yield FoundSecret(file.path, number, kind)
+                yield ExposedSecret(file.path, number, kind)
                 count += 1
                 if count >= _MOST_SECRETS:
                     return

@@ -112,7 +112,7 @@ def _finding(clause_result: ToldClause, judgement: Judgement) -> Finding:
 
 
 def _missing(certificate: Certificate, edition: Edition) -> Iterator[str]:
-    """Every core clause is required of everybody: none may be left out."""
+    """Every core clause is required of everybody: none may be omitted."""
     texts = {clause.clause for clause in certificate.clauses}
     left_out = sorted(
         clause.id

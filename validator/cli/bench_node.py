@@ -66,7 +66,7 @@ class NothingMeasured(Exception):  # noqa: N818 - a state of the machine, not an
 
 
 class BenchResult(Record):
-    """What came of it.
+    """The result of a measurement.
 
     kinds: measurements by the key of the snapshot under which they lie.
     table: for people, a line each.

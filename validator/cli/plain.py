@@ -38,7 +38,7 @@ _WATCH = "--watch"
 
 
 class Audience:
-    """Who hears how a run ended, besides the readers of its reports; here nobody."""
+    """The receiver of a run beside the readers of its reports; here there is none."""
 
     def reports(self, outputs: list[Output]) -> list[Output]:
         """Return the reports to write, of those that the command line asks for."""
@@ -90,7 +90,7 @@ def judge(
         request_of: what it asks for.
         prepared: the same with what takes time, once the command line is known to be
             right.
-        audience: who hears how it ended.
+        audience: what is called with how it ended.
 
     Returns:
         The exit code.
@@ -196,7 +196,7 @@ def _plot(result: RunResult, path: str) -> None:
 def run_of(
     request: Request, line: CommandLine, outputs: list[Output]
 ) -> "tuple[RunResult, Fixed | None]":
-    """Return the run, and what came of fixes where they were asked for."""
+    """Return the run, and the fixes that were made where they were asked for."""
     if not {"diff", "fix", "unsafe_fixes"} & line.values.keys():
         return run(request), None
     from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom

@@ -132,7 +132,7 @@ def _rows(value: object) -> list[Any]:
 class _Touched(Record):
     """Clauses that profiles treat otherwise; which profiles held is not in a report.
 
-    judged: that are judged, or left out, where they were not. raised: to another level.
+    judged: that are judged, or omitted, where they were not. raised: to another level.
     """
 
     judged: frozenset[str]

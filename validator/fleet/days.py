@@ -72,7 +72,7 @@ class Grown(Record):
 
 
 class Since(Record):
-    """What came of two days.
+    """The comparison of two days.
 
     both: how many nodes are in both. hours: the shortest and the longest time between.
     lost: leaves that are not known any more. untold: leaves that the evidence of a day

@@ -69,7 +69,7 @@ class Outside(Record):
 
 
 class Against(Record):
-    """What came of it.
+    """The comparison with a golden machine.
 
     unseen: by leaf and reason, nodes of which it is not known. skipped: leaves that the
     golden machine does not know. compared: values of nodes that were compared.

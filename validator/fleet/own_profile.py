@@ -2,7 +2,7 @@
 
 What a catalogue cannot know: the settings of a site, and what its machines reach. Of
 each leaf the value of more than half of the nodes; of each number the range around its
-median that is normal, once outliers are left out again and again until none is left.
+median that is normal, once outliers are omitted again and again until none is left.
 """
 
 import json
@@ -80,7 +80,7 @@ class UsualNumber(Record):
     """A number over nodes, without its outliers.
 
     deviation: the median absolute one. nodes, values: that made it. outliers: the nodes
-    whose values were left out.
+    whose values were omitted.
     """
 
     leaf: str

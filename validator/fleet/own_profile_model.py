@@ -31,7 +31,7 @@ class ProfileValue(_Part):
 class ProfileNumber(_Part):
     """A number over nodes; least, most: what is normal, null where no bound is.
 
-    mad: the median absolute deviation. outliers: nodes that were left out, folded.
+    mad: the median absolute deviation. outliers: nodes that were omitted, folded.
     """
 
     median: FiniteFloat

@@ -24,7 +24,7 @@ from speccheck.validator.fleet.own_profile import OwnResult, own_result
 from speccheck.validator.fleet.reading import Chunk, HostReport, Listing, reports
 from speccheck.validator.fleet.shard import (
     CounterStore,
-    FoundOnNodes,
+    NodeFindings,
     Portion,
     launch_message,
 )
@@ -190,7 +190,7 @@ _WORST = ("bug", "no-go", "usage", "inconclusive", "go")
 
 
 class FleetRun(Record):
-    """What came of it.
+    """The result of judging a fleet.
 
     found: findings of nodes. more: by rule and outcome, nodes with findings that differ
     from those which are kept. of_fleet: findings of all nodes beside each other.
@@ -205,7 +205,7 @@ class FleetRun(Record):
     use: str
     plan: TrainingPlan
     fleet: Fleet
-    findings: tuple[FoundOnNodes, ...]
+    findings: tuple[NodeFindings, ...]
     more: Mapping[tuple[str, str], Sequence[int]]
     of_fleet: tuple[Finding, ...]
     listing: Listing
@@ -219,7 +219,7 @@ class FleetRun(Record):
     of_job: frozenset[str] = frozenset()
     job_rules: frozenset[str] = frozenset()
 
-    def is_of_job(self, item: FoundOnNodes) -> bool:
+    def is_of_job(self, item: NodeFindings) -> bool:
         """Whether the files of the job are to blame, and no node.
 
         What is found on all nodes and stands in none of their snapshots is of the job;

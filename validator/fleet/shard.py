@@ -26,7 +26,7 @@ MOST_KEPT = 1000
 _Key = tuple[str, str]  # rule, or clause without one; outcome
 
 
-class FoundOnNodes(Record):
+class NodeFindings(Record):
     """A finding with the numbers of its nodes."""
 
     finding: Finding
@@ -70,11 +70,11 @@ class KeptFindings:
     def _add_more(self, key: _Key, numbers: "array[int]") -> None:
         self.more.setdefault(key, array("I")).extend(numbers)
 
-    def each(self) -> Iterator[FoundOnNodes]:
+    def each(self) -> Iterator[NodeFindings]:
         """Each finding with its nodes."""
         for findings in self.kept.values():
             for finding, nodes in findings.items():
-                yield FoundOnNodes(finding, nodes)
+                yield NodeFindings(finding, nodes)
 
 
 EVENTS = "kernel_events"

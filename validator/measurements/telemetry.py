@@ -34,7 +34,7 @@ _DECIMALS = 3  # of seconds
 Clock = Literal["utc", "local", "none"]  # local: no zone is told
 
 
-class ToldLog(Record):
+class LogSummary(Record):
     """One log; is_complete: None where it tells of no beginning and no end."""
 
     file: str
@@ -49,7 +49,7 @@ class ToldLog(Record):
     last_seconds: float | None
 
 
-class ToldMetric(Record):
+class MetricSummary(Record):
     """All series of one metric, or of one name that is none of the dictionary.
 
     metric: its id; empty for another name. candidates: what such a name may mean.
@@ -76,7 +76,7 @@ class ToldMetric(Record):
     last_most: float | None
 
 
-class ToldEvent(Record):
+class EventSummary(Record):
     """All events of one kind; event: its id, empty for one that nobody tabulates."""
 
     event: str
@@ -87,7 +87,7 @@ class ToldEvent(Record):
     last_seconds: float | None
 
 
-class ToldDrill(Record):
+class DrillSummary(Record):
     """One drill: how long from the failure until the run went on.
 
     begins: run.failure_injected, or run.failure_detected where nobody tells of that.
@@ -102,11 +102,11 @@ class ToldDrill(Record):
 class MeasuredTelemetry(Record):
     """What all logs of a plan hold together."""
 
-    logs: tuple[ToldLog, ...]
-    metrics: tuple[ToldMetric, ...]
-    others: tuple[ToldMetric, ...]
-    events: tuple[ToldEvent, ...]
-    drills: tuple[ToldDrill, ...] = ()
+    logs: tuple[LogSummary, ...]
+    metrics: tuple[MetricSummary, ...]
+    others: tuple[MetricSummary, ...]
+    events: tuple[EventSummary, ...]
+    drills: tuple[DrillSummary, ...] = ()
 
     @property
     def ids(self) -> frozenset[str]:
@@ -142,9 +142,9 @@ def measured_telemetry(evidence: Evidence) -> MeasuredTelemetry | None:
     )
 
 
-def _log(log: RunLog) -> ToldLog:
+def _log(log: RunLog) -> LogSummary:
     places = log.lines.places
-    return ToldLog(
+    return LogSummary(
         places[0].file if places else "",
         log.dialect.or_else(""),
         log.lines.or_else(0),
@@ -162,11 +162,11 @@ def _metric(
     series: Sequence[Metric],
     windows: Sequence[tuple[float, float]],
     entry: MetricEntry | None,
-) -> ToldMetric:
+) -> MetricSummary:
     values = [metric.values.or_else(()) for metric in series]
     gaps = sorted(gap for metric in series for gap in _gaps(metric, windows))
     last = [finite[-1] for value in values if (finite := _finite(value))]
-    return ToldMetric(
+    return MetricSummary(
         entry.id if entry is not None else "",
         tuple(dict.fromkeys(metric.written.or_else("") for metric in series)),
         tuple(filter(None, series[0].candidates.or_else(()))) if entry is None else (),
@@ -242,7 +242,7 @@ def _windows(events: RunEvents | None) -> list[tuple[float, float]]:
     return sorted(number_lists)
 
 
-def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
+def _events(events: RunEvents | None) -> Iterator[EventSummary]:
     groups: dict[tuple[str, str], list[int]] = {}
     shown = events.shown if events is not None else ()
     for at, run_event in enumerate(shown):
@@ -251,7 +251,7 @@ def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
     for (event, written), numbers in groups.items():
         rows = [shown[at] for at in numbers]
         moments = [time for row in rows if (time := row.time.value) is not None]
-        yield ToldEvent(
+        yield EventSummary(
             event,
             written,
             len(rows),
@@ -261,7 +261,7 @@ def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
         )
 
 
-def _drills(events: RunEvents | None) -> Iterator[ToldDrill]:
+def _drills(events: RunEvents | None) -> Iterator[DrillSummary]:
     times: dict[str, dict[str, float]] = {}
     for run_event in events.shown if events is not None else ():
         if run_event.drill.value:
@@ -273,4 +273,4 @@ def _drills(events: RunEvents | None) -> Iterator[ToldDrill]:
         seconds = None
         if begins and _RESUMED in result:
             seconds = round(result[_RESUMED] - result[begins], _DECIMALS)
-        yield ToldDrill(drill, begins, seconds)
+        yield DrillSummary(drill, begins, seconds)

@@ -3,7 +3,7 @@
 What is saved of a parameter trained with Adam: the weights of the computation, the
 32-bit master weights and two 32-bit moments, 2 + 4 + 8 (NVIDIA/Megatron-LM,
 deepspeedai/DeepSpeed); 4 + 8 where the weights themselves are 32-bit
-(pytorch/torchtitan); the weights alone where the optimizer is left out. BLOOM-176B and
+(pytorch/torchtitan); the weights alone where the optimizer is omitted. BLOOM-176B and
 three Llama sizes lie within 3 percent of it.
 """
 

@@ -186,7 +186,7 @@ def training_days(
     """Days of a run that recomputes all activations.
 
     flops_per_second are hardware FLOPs of one GPU. Attention scores and the output
-    head are left out, up to 4 percent.
+    head are omitted, up to 4 percent.
     """
     seconds = _RECOMPUTED_FLOPS * tokens * parameters / (gpus * flops_per_second)
     days = seconds / SECONDS_PER_DAY

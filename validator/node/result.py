@@ -2,7 +2,7 @@
 
 A line is a JSON object of at most 4,096 bytes with its end. That is PIPE_BUF of Linux:
 a pipe takes so much in one piece, so that the lines of many processes that write to one
-pipe do not mix (pipe(7)). What does not fit is left out, and how much is counted. It is
+pipe do not mix (pipe(7)). What does not fit is omitted, and how much is counted. It is
 ASCII: no terminal escape of a hostile name is in it.
 """
 
@@ -73,12 +73,12 @@ class JudgedBy(Record):
 
 
 class NodeResult(Record):
-    """What came of one node.
+    """The result of one node.
 
     reason: why it ended so, in a line. counts: of clauses. missing: evidence without
     which musts could not be judged. facts: what should be the same on all nodes.
     synthetic: what made it up, where there is no such node; empty for a real one. The
-    numbers of what was left out of the line are those of findings and facts.
+    numbers of what was omitted of the line are those of findings and facts.
     """
 
     node: str
@@ -112,7 +112,7 @@ class NodeResult(Record):
 
 
 def result_line(result: NodeResult) -> str:
-    """The line, with its end; what does not fit into it is left out and counted."""
+    """The line, with its end; what does not fit into it is omitted and counted."""
     head = _head(result)
     room = MOST_BYTES - len(_text({**head, **_rest(result, [], {})})) - 1
     facts = {
@@ -147,7 +147,7 @@ def _fitting(
 ) -> tuple[list[dict[str, object]], int]:
     """As many of the first as there is room for, and what they take.
 
-    Messages are cut shorter before findings are left out.
+    Messages are cut shorter before findings are omitted.
     """
     result: list[dict[str, object]] = []
     used = 0

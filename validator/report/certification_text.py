@@ -72,7 +72,7 @@ def _clause(settled: Settled, style: Style) -> Iterator[str]:
 
 
 def figure_words(settled: Settled) -> list[str]:
-    """Each figure of a clause; those that tell no more than the title are left out."""
+    """Each figure of a clause; those that tell no more than the title are omitted."""
     return [
         f"{figure.outcome}: {figure.message}{_required(figure)}"
         for figure in settled.figures

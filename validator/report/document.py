@@ -211,7 +211,7 @@ class Figure(Record):
     html: str
 
 
-class Section(Record):
+class ReportSection(Record):
     """A part of a page with an entry in its contents; nothing without a body."""
 
     anchor: str
@@ -232,7 +232,7 @@ Block = (
     | Verbatim
     | Division
     | Figure
-    | Section
+    | ReportSection
 )
 Parts: TypeAlias = Union[Inline, Block, "Iterable[Parts]"]
 Line = tuple[Inline, ...]

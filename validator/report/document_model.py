@@ -31,7 +31,7 @@ def model_of(record: type[Any]) -> type[BaseModel]:
     """Return the model of a Record: all fields are required, and no others allowed.
 
     The notes of an annotation, `Annotated[int, ("ge", 0)]`, are arguments of pydantic's
-    `Field`; a field with a default may be left out.
+    `Field`; a field with a default may be omitted.
     """
     about, described = _described(record)
     fields: dict[str, Any] = {}

@@ -5,10 +5,10 @@ from typing import Literal
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.measurements.telemetry import (
-    ToldDrill,
-    ToldEvent,
-    ToldLog,
-    ToldMetric,
+    DrillSummary,
+    EventSummary,
+    LogSummary,
+    MetricSummary,
 )
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.json_report import (
@@ -42,11 +42,11 @@ class TelemetryFile(Record):
 class TelemetryOfPlan(Record):
     """What the logs of one job hold."""
 
-    logs: tuple[ToldLog, ...]
-    metrics: tuple[ToldMetric, ...]
-    other_names: tuple[ToldMetric, ...]
-    events: tuple[ToldEvent, ...]
-    drills: tuple[ToldDrill, ...]
+    logs: tuple[LogSummary, ...]
+    metrics: tuple[MetricSummary, ...]
+    other_names: tuple[MetricSummary, ...]
+    events: tuple[EventSummary, ...]
+    drills: tuple[DrillSummary, ...]
     core_metrics: tuple[CoreMetric, ...]
 
 

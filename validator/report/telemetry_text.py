@@ -8,11 +8,11 @@ from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.measurements.telemetry import (
+    DrillSummary,
+    EventSummary,
+    LogSummary,
     MeasuredTelemetry,
-    ToldDrill,
-    ToldEvent,
-    ToldLog,
-    ToldMetric,
+    MetricSummary,
 )
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.models.units import duration
@@ -99,7 +99,9 @@ def telemetry_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str
         yield from _drill_lines(telemetry.drills, style)
 
 
-def _log_lines(logs: Sequence[ToldLog], style: Style, *, full: bool) -> Iterator[str]:
+def _log_lines(
+    logs: Sequence[LogSummary], style: Style, *, full: bool
+) -> Iterator[str]:
     shown = logs if full else logs[:_MOST_LOGS]
     for log in shown:
         lines = counted(log.lines, "line")
@@ -115,7 +117,7 @@ def _log_lines(logs: Sequence[ToldLog], style: Style, *, full: bool) -> Iterator
         yield f"{_INDENT}{more} (--full lists them)"
 
 
-def _when(log: ToldLog) -> Iterator[str]:
+def _when(log: LogSummary) -> Iterator[str]:
     if log.first_seconds is None or log.last_seconds is None:
         yield "no time in it"
     else:
@@ -178,14 +180,14 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else duration(value)
 
 
-def _interval_text(item: ToldMetric) -> str:
+def _interval_text(item: MetricSummary) -> str:
     """`10 steps, 60 s`: whichever is longer in time."""
     words = [f"{item.required_steps} steps"] if item.required_steps else []
     words += [duration(item.required_seconds)] if item.required_seconds else []
     return ", ".join(words) or "once"
 
 
-def _last(item: ToldMetric) -> str:
+def _last(item: MetricSummary) -> str:
     if item.last_least is None or item.last_most is None:
         return "none"
     if item.unit == "s" and item.last_most < _SMALL_SECONDS:
@@ -206,7 +208,7 @@ def _value(value: float, unit: str) -> str:
 
 
 def _other_lines(
-    others: Sequence[ToldMetric], style: Style, *, full: bool
+    others: Sequence[MetricSummary], style: Style, *, full: bool
 ) -> Iterator[str]:
     if not others:
         return
@@ -245,7 +247,7 @@ def _core_lines(
     yield wrap(text, style.width, _INDENT)
 
 
-def _event_lines(events: Sequence[ToldEvent], style: Style) -> Iterator[str]:
+def _event_lines(events: Sequence[EventSummary], style: Style) -> Iterator[str]:
     if not events:
         return
     yield ""
@@ -264,7 +266,7 @@ def _event_lines(events: Sequence[ToldEvent], style: Style) -> Iterator[str]:
         yield wrap(text, style.width, _INDENT)
 
 
-def _drill_lines(drills: Sequence[ToldDrill], style: Style) -> Iterator[str]:
+def _drill_lines(drills: Sequence[DrillSummary], style: Style) -> Iterator[str]:
     for drill in drills:
         text = f"drill {_safe(drill.drill)}: "
         if drill.seconds is None:
@@ -274,7 +276,7 @@ def _drill_lines(drills: Sequence[ToldDrill], style: Style) -> Iterator[str]:
         yield wrap(text, style.width, _INDENT)
 
 
-def _event(item: ToldEvent) -> str:
+def _event(item: EventSummary) -> str:
     text = f"{item.event} {item.times:,}"
     return f"{text} ({', '.join(map(_safe, item.statuses))})" if item.statuses else text
 

@@ -18,7 +18,7 @@ from speccheck.validator.report.document import (
     Name,
     Paragraph,
     Parts,
-    Section,
+    ReportSection,
     Small,
     Strong,
     Table,
@@ -162,7 +162,7 @@ def _verbatim(part: Verbatim) -> str:
     return f"<pre>{lines}</pre>\n"
 
 
-def _section(part: Section) -> str:
+def _section(part: ReportSection) -> str:
     body, anchor = html(part.body), part.anchor
     if not body:
         return ""
@@ -192,5 +192,5 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Verbatim: _verbatim,
     Division: lambda part: f'<div class="{part.name}">\n{html(part.body)}</div>\n',
     Figure: lambda part: part.html,
-    Section: _section,
+    ReportSection: _section,
 }

@@ -416,7 +416,7 @@ _USUAL = "dgx-h100"
 
 
 class Fault(Record):
-    """One thing that is wrong with a machine, or with what came of looking at it.
+    """One thing that is wrong with a machine, or with the evidence of it.
 
     text: what is wrong, for people.
     make: takes values by name, and gives the change of a healthy snapshot.

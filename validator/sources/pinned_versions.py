@@ -198,7 +198,7 @@ def pinned_versions(folder: str) -> tuple[StatedVersion, ...]:
     """Return the exact pins in a folder of the packages that speccheck knows.
 
     Package names are normalized. A package that one file pins to several releases is
-    left out; files that differ are all told. Never raises: what cannot be read pins
+    omitted; files that differ are all told. Never raises: what cannot be read pins
     nothing.
     """
     try:

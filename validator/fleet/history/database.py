@@ -241,7 +241,12 @@ _COLUMNS: dict[Table, str] = {"nodes": "name", "leaves": "name", "texts": "text"
 
 
 class Added(Record):
-    """What came of adding a run. is_new: it was not there before. runs: in the file."""
+    """The result of adding a run.
+
+    Attributes:
+        is_new: the run was not there before.
+        runs: those in the file.
+    """
 
     is_new: bool
     runs: int

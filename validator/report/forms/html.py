@@ -21,7 +21,7 @@ from speccheck.validator.report.document import (
     Name,
     Paragraph,
     Parts,
-    Section,
+    ReportSection,
     Strong,
     Table,
     Terms,
@@ -142,7 +142,7 @@ def _written_at() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(text)))
 
 
-def _sections(context: ReportContext) -> Iterator[Section]:
+def _sections(context: ReportContext) -> Iterator[ReportSection]:
     run = context.run
     plans = run.plans
     many = len(plans) > 1
@@ -156,17 +156,17 @@ def _sections(context: ReportContext) -> Iterator[Section]:
         *_unsought(run),
     ]
     measured = [plan.measured for plan in plans if plan.measured is not None]
-    yield Section("coverage", "Coverage", _coverage(context))
-    yield Section("first", "What to do first", _first(shown, result, many=many))
-    yield Section("machine", "Machine", _machines(plans))
-    yield Section("rules", "Failures by rule", _rules(context))
-    yield Section("findings", f"Findings{total}", findings)
-    yield Section("waived", f"Waived ({len(waived):,})", _waived(waived))
-    yield Section("unknown", "Not judged", _unknown(plans))
-    yield Section("holds", "What holds", _holding(plans))
-    yield Section("plan", "Plans" if many else "Plan", plan_parts(plans))
-    yield Section("measured", "Measured", measured_parts(measured))
-    yield Section("files", "Files", _files(run.files))
+    yield ReportSection("coverage", "Coverage", _coverage(context))
+    yield ReportSection("first", "What to do first", _first(shown, result, many=many))
+    yield ReportSection("machine", "Machine", _machines(plans))
+    yield ReportSection("rules", "Failures by rule", _rules(context))
+    yield ReportSection("findings", f"Findings{total}", findings)
+    yield ReportSection("waived", f"Waived ({len(waived):,})", _waived(waived))
+    yield ReportSection("unknown", "Not judged", _unknown(plans))
+    yield ReportSection("holds", "What holds", _holding(plans))
+    yield ReportSection("plan", "Plans" if many else "Plan", plan_parts(plans))
+    yield ReportSection("measured", "Measured", measured_parts(measured))
+    yield ReportSection("files", "Files", _files(run.files))
 
 
 def _nothing(plans: Sequence[JudgedPlan], waived: Sequence[Shown]) -> Paragraph:

@@ -44,7 +44,7 @@ from speccheck.validator.report.document import (
     Name,
     Paragraph,
     Parts,
-    Section,
+    ReportSection,
     Small,
     Table,
     Terms,
@@ -113,19 +113,19 @@ def certificate_page(
     certificate = Certificate.model_validate(_bounded(dict(predicate)))
     specimens = (_specimens(certificate), map(Figure, pictures))
     sections = (
-        Section("tracks", "Tracks and levels", _tracks(certificate)),
-        Section("verified", "Verification", _verified(verified)),
-        Section(
+        ReportSection("tracks", "Tracks and levels", _tracks(certificate)),
+        ReportSection("verified", "Verification", _verified(verified)),
+        ReportSection(
             "limits", "What this does not say", Items(certificate.limits, "limits")
         ),
-        Section("identity", "The instance type", _identity(certificate)),
-        Section("specimens", "Specimens", specimens),
-        Section("measured", "Measured", _quantities(certificate.measurements)),
-        Section("clauses", "Clauses by track", _clauses(certificate)),
-        Section("silenced", "Waivers and tailoring", _silenced(certificate)),
-        Section("judged-by", "Judged by", _judged_by(certificate)),
-        Section("validity", "Validity", _validity(certificate)),
-        Section("evidence", "Evidence", _evidence(certificate)),
+        ReportSection("identity", "The instance type", _identity(certificate)),
+        ReportSection("specimens", "Specimens", specimens),
+        ReportSection("measured", "Measured", _quantities(certificate.measurements)),
+        ReportSection("clauses", "Clauses by track", _clauses(certificate)),
+        ReportSection("silenced", "Waivers and tailoring", _silenced(certificate)),
+        ReportSection("judged-by", "Judged by", _judged_by(certificate)),
+        ReportSection("validity", "Validity", _validity(certificate)),
+        ReportSection("evidence", "Evidence", _evidence(certificate)),
     )
     title = f"{certificate.instance_type}: {granted_words(certificate)}"
     top: list[Parts] = [_head(certificate, verified)]

@@ -16,7 +16,7 @@ from speccheck.validator.report.document import (
     Items,
     Paragraph,
     Parts,
-    Section,
+    ReportSection,
     Table,
     Terms,
     Verbatim,
@@ -69,13 +69,13 @@ def fleet_html(context: FleetContext) -> Iterator[str]:
         top.append(synthetic_html(text))
     top.append(_head(context))
     sections = (
-        Section("map", "All nodes", Figure(map_html(run, verdict))),
-        Section("findings", "What fails", _findings(context)),
-        Section("drain", "Nodes that are not fit", _drain(context)),
-        Section("attendance", "Who reported", _attendance(run)),
-        Section("unknown", "Not judged", _unknown(run)),
-        Section("measured", "Measured", rates_parts(run)),
-        Section("since", "Since the other day", _since(context)),
+        ReportSection("map", "All nodes", Figure(map_html(run, verdict))),
+        ReportSection("findings", "What fails", _findings(context)),
+        ReportSection("drain", "Nodes that are not fit", _drain(context)),
+        ReportSection("attendance", "Who reported", _attendance(run)),
+        ReportSection("unknown", "Not judged", _unknown(run)),
+        ReportSection("measured", "Measured", rates_parts(run)),
+        ReportSection("since", "Since the other day", _since(context)),
     )
     title = f"{verdict.word}: {verdict.reason}"[:_LONGEST]
     yield from page(title, top, sections, sheets=_SHEETS, scripts=_SCRIPTS)

@@ -17,7 +17,7 @@ from speccheck.validator.report.document import (
     Link,
     Paragraph,
     Parts,
-    Section,
+    ReportSection,
     Terms,
     Word,
 )
@@ -38,7 +38,7 @@ _CONTROLS = """\
 def page(
     title: str,
     top: Parts,
-    sections: Iterable[Section],
+    sections: Iterable[ReportSection],
     *,
     sheets: Sequence[str] = (),
     scripts: Sequence[str] = (),

@@ -6,14 +6,14 @@ GitHub reads only a part of the format, and its habits decide what is written:
   not be judged. So a clause that is unknown is no result but a notification of the
   tool; only `--full`, which is not for GitHub, adds results of the other kinds.
 - It does not honour `suppressions`: a result that is waived would be an open alert. So
-  waived failures are left out, unless `--sarif-include-waived` asks for them.
+  waived failures are omitted, unless `--sarif-include-waived` asks for them.
 - A result needs a physical location; machines and their parts, which have none, are
   shown at the snapshot and named as logical locations.
 - It tells alerts apart by `primaryLocationLineHash`, which its upload action works out
   from the line. A result about a whole file has no line to work from, so there it is
   given, and stays as it is for the next snapshot of the same machine.
 - It takes in 5,000 results and rejects 25,000, so the gravest 5,000 are written and a
-  notification says what was left out.
+  notification says what was omitted.
 """
 
 import json

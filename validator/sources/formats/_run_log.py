@@ -147,7 +147,7 @@ _MOST_WHOLE = 2**62
 _PORT = lazy_pattern(r":\d{1,5}")
 
 
-class RunEvent(Record):
+class LoggedEvent(Record):
     """Something that a log tells of once; leaves: those of RunEvent that it tells."""
 
     written: str
@@ -183,7 +183,7 @@ class RunLogText:
         self.edition = ""
         self.is_cut = False
         self.clock = Clock()
-        self.events: list[RunEvent] = []
+        self.events: list[LoggedEvent] = []
         self.names = metric_names()
         self._series: dict[tuple[str, Labels], _Series] = {}
 
@@ -280,7 +280,7 @@ class RunLogText:
             "clock": self.clock.name,
         }
 
-    def _event_leaves(self, event: RunEvent) -> dict[str, CapturedValue]:
+    def _event_leaves(self, event: LoggedEvent) -> dict[str, CapturedValue]:
         leaves: dict[str, CapturedValue] = {"written": safe_text(event.written)}
         known = self.names.event_id(event.written)
         if known is None:

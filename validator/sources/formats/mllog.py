@@ -19,7 +19,7 @@ from speccheck.validator.sources.formats import _run_log as keys
 from speccheck.validator.sources.formats._printed import lines_of, printed_reader
 from speccheck.validator.sources.formats._run_log import (
     NO_LABELS,
-    RunEvent,
+    LoggedEvent,
     RunLogText,
     moment_of,
 )
@@ -164,7 +164,7 @@ def _put_event(log: RunLogText, entry: _Entry, step: int | None) -> None:
         leaves["status"] = status
     if entry.rank is not None:
         leaves["rank"] = entry.rank
-    log.events.append(RunEvent(entry.key, entry.line, moment, step, leaves))
+    log.events.append(LoggedEvent(entry.key, entry.line, moment, step, leaves))
 
 
 def _put_point(

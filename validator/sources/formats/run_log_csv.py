@@ -18,7 +18,7 @@ from speccheck.validator.sources.capture import Capture, measurement_reading
 from speccheck.validator.sources.formats import _run_log as keys
 from speccheck.validator.sources.formats._run_log import (
     NEVER,
-    RunEvent,
+    LoggedEvent,
     RunLogText,
     moment_of,
 )
@@ -143,7 +143,7 @@ def _put_row(
     written = keys.text(keys.first(record, keys.EVENTS))
     if written:
         leaves = keys.event_leaves(_typed(record))
-        log.events.append(RunEvent(written, line, moment, step, leaves))
+        log.events.append(LoggedEvent(written, line, moment, step, leaves))
     labels = keys.labels_of(record, keys.whole(record.get(_SMI_INDEX)))
     name = record.get("metric") or record.get("name") or ""
     for (column, unit), field in zip(columns, row, strict=True):

@@ -18,7 +18,7 @@ from speccheck.validator.sources.capture import Capture, measurement_reading
 from speccheck.validator.sources.formats import _run_log as keys
 from speccheck.validator.sources.formats._run_log import (
     NEVER,
-    RunEvent,
+    LoggedEvent,
     RunLogText,
     moment_of,
 )
@@ -141,7 +141,7 @@ def _put_record(log: RunLogText, record: Json, line: int) -> None:
         others = [number for number in numbers if number[0] not in keys.EVENT_KEYS]
         if known is not None or not others:
             leaves = keys.event_leaves(record)
-            log.events.append(RunEvent(written, line, moment, step, leaves))
+            log.events.append(LoggedEvent(written, line, moment, step, leaves))
         numbers = others
     if not numbers:
         return

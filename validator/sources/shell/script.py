@@ -181,7 +181,7 @@ def options(words: Sequence[ShellWord]) -> tuple[Option, ...]:
     """Return the options among the words of a command.
 
     Which flags take a value is not known here: a flag is given all words up to the
-    next one. Words before the first flag are left out. `-1` and `-5e-3` are values;
+    next one. Words before the first flag are omitted. `-1` and `-5e-3` are values;
     `--` is neither.
     """
     text_lists: list[Option] = []
