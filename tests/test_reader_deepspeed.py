@@ -283,7 +283,7 @@ def test_texts_for_numbers_stop_deepspeed_where_it_converts_nothing() -> None:
         ("fp16.loss_scale", "0", False),
         ("optimizer.params.lr", "1e-5", True),
     ]
-    assert leaves.status("batch.gradient_accumulation_steps") == "unknown"
+    assert leaves.status("batch.gradient_accumulation_steps") == "invalid"
 
 
 def test_duplicate_keys_are_kept_for_the_rule() -> None:

@@ -52,10 +52,13 @@ _SAMPLES: dict[object, tuple[str, object]] = {
     tuple[int, int]: ("9.0", (9, 0)),
     tuple[str, ...]: ("[one, two]", ("one", "two")),
 }
-_HARDWARE = {
+_WITHIN = {
     "cluster.accelerator": ("H100-SXM5-80GB", "h100-sxm5-80gb"),
     "cluster.instance_type": ("p5.48xlarge", "aws-p5"),
     "cluster.fabric": ("efa", "efa"),
+    # what the others hold lies outside of what these can be
+    "parallelism.sharding_stage": ("3", 3),
+    "optimizer.warmup_ratio": ("0.5", 0.5),
 }
 
 
@@ -121,8 +124,8 @@ def test_every_leaf_of_the_plan_can_be_stated() -> None:
 
 def _sample(name: str) -> tuple[str, object]:
     """Return a value of a leaf, as it is written and as it is read."""
-    if name in _HARDWARE:
-        return _HARDWARE[name]
+    if name in _WITHIN:
+        return _WITHIN[name]
     if name in WORDS:
         word = WORDS[name][-1]
         return word, {"float32": "fp32"}.get(word, word)

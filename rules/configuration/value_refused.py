@@ -6,7 +6,8 @@ computes with a text where a number belongs.
 What passes: values of the type, the choices and the range that the key table of the
 framework lists, in any of the spellings that its loader converts.
 
-What stays open: texts that another tool fills in before the framework reads them.
+What stays open: texts that another tool fills in before the framework reads them, and
+choices of a command line with flags that no release has: its parser is a fork.
 
 Where it does not apply: keys that the table lists without a type, and files of formats
 without a table; numbers and switches written as texts (refused_value_type).
@@ -31,6 +32,7 @@ from speccheck.validator.evidence.accepted_values import (
     value_fault,
 )
 from speccheck.validator.evidence.finding import Fix, to_set
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place
@@ -83,13 +85,23 @@ def _faults(
         table = file.catalogue
         if table is None or not _loader(file):
             continue
+        loader = table.loaders[file.format]
+        is_fork = loader.closes_choices and _has_foreign_keys(file, table)
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
             taken = table.accepted(key.path, file.format) if key.is_sure else None
             if key.path in retyped:
                 yield file, key, None
-            elif taken is not None and (fault := value_fault(taken, key.value)):
+                continue
+            fault = value_fault(taken, key.value) if taken is not None else None
+            if fault is not None and not (is_fork and fault.kind == "choice"):
                 yield file, key, fault
+
+
+def _has_foreign_keys(file: KeyedFile, table: FrameworkKeys) -> bool:
+    """Return whether a key is neither of a tabulated release nor a slip of one."""
+    suggestions = (table.suggest(key.path) for key in file.unknown)
+    return any(meant is None or meant.kind != "spelling" for meant in suggestions)
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:

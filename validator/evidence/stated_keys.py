@@ -33,7 +33,7 @@ class StatedKey(Record):
     value: object
     at: Place | InDocument
     is_block: bool = False  # holds other keys
-    is_sure: bool = True  # false where a script gives it only under a condition
+    is_sure: bool = True  # false under a condition, or where a variable is not set
     value_at: Place | None = None
 
     @property

@@ -78,7 +78,7 @@ class NodeResult(Record):
     reason: why it ended so, in a line. counts: of clauses. missing: evidence without
     which musts could not be judged. facts: what should be the same on all nodes.
     synthetic: what made it up, where there is no such node; empty for a real one. The
-    numbers of what was omitted of the line are those of findings and facts.
+    numbers of what the line omits are those of findings and facts.
     """
 
     node: str

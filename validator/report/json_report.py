@@ -79,7 +79,7 @@ class Profile(Record):
 
 
 class SwitchedOff(Record):
-    """What a line of settings, or an option, omitted of the judgement.
+    """What a line of settings, or an option, excludes from the judgement.
 
     clauses: by level. rules: of clauses that were judged by other rules alone.
     """

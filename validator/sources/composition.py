@@ -94,6 +94,13 @@ class ComposedDocument(Document):
         }
         return _projected(self._own.own_data, self.data, (), hidden)
 
+    @property
+    def fallbacks(self) -> frozenset[KeyPath]:
+        """The paths of values that hold only where a variable is not set."""
+        return frozenset(
+            path for path, outcome in self._outcomes.items() if outcome.is_fallback
+        )
+
     def place(self, path: KeyPath) -> Place:
         """Return the place of a key path, in the file that states it."""
         document, inner = self._stated_in(path)

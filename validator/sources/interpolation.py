@@ -229,6 +229,7 @@ class Interpolated(Record):
     sources: the paths that it refers to.
     is_computed: by arithmetic, not only taken from where it stands.
     waits: for a value that is to be set at start, and stands as such elsewhere.
+    is_fallback: it holds only where an environment variable is not set.
     """
 
     is_known: bool
@@ -236,6 +237,7 @@ class Interpolated(Record):
     sources: tuple[KeyPath, ...] = ()
     is_computed: bool = False
     waits: bool = False
+    is_fallback: bool = False
 
 
 class Unresolved(Exception):  # noqa: N818 - a fact about the file, not an error
@@ -261,6 +263,7 @@ class _Interpolation:
         self._known: dict[KeyPath, object] = {}
         self._open: dict[KeyPath, None] = {}
         self._computed: set[KeyPath] = set()
+        self._fallbacks: set[KeyPath] = set()
         self._steps = 0
 
     def node(self, path: KeyPath, raw: object) -> object:
@@ -322,13 +325,15 @@ class _Interpolation:
             self._open.pop(path, None)
         self._known[path] = value
         note = _note(raw, value, sources)
-        if not self._computed.isdisjoint(sources):
-            self._computed.add(path)
+        for paths in (self._computed, self._fallbacks):
+            if not paths.isdisjoint(sources):
+                paths.add(path)
         self.outcomes[path] = Interpolated(
             is_known=True,
             note=note,
             sources=(*sources,),
             is_computed=path in self._computed,
+            is_fallback=path in self._fallbacks,
         )
         return value
 
@@ -363,6 +368,7 @@ class _Interpolation:
         if expression.resolver == "oc.select":
             return self._selected(path, arguments, sources)
         if expression.resolver == "oc.env":
+            self._fallbacks.add(path)
             return _environment(arguments)
         resolve = RESOLVERS.get(expression.resolver)
         if resolve is None:

@@ -338,6 +338,8 @@ def keyed_file(
     keys: list[StatedKey] = []
     at = InDocument(document.name, document.index, document.prefix)
     _walk(at, document.own_data, (), keys)
+    if fallbacks := document.fallbacks:
+        keys = [key._replace(is_sure=key.path not in fallbacks) for key in keys]
     return KeyedFile(
         document.name,
         format_id,

@@ -310,6 +310,11 @@ class Document:
         """The part of `data` that stands in this file."""
         return self.data
 
+    @property
+    def fallbacks(self) -> frozenset[KeyPath]:
+        """The paths of values that hold only where a variable is not set."""
+        return frozenset()
+
     def nodes(self) -> SourceNode:
         """The root of the syntax tree, built anew; `span` keeps those of late."""
         return self._find_nodes()
@@ -491,6 +496,12 @@ class SectionDocument(Document):
     def own_data(self) -> object:
         """The part of `data` that stands in this file."""
         return _below(self._whole.own_data, self._path)
+
+    @property
+    def fallbacks(self) -> frozenset[KeyPath]:
+        """The paths of values that hold only where a variable is not set."""
+        depth, whole = len(self._path), self._whole.fallbacks
+        return frozenset(path[depth:] for path in whole if path[:depth] == self._path)
 
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
