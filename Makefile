@@ -151,6 +151,7 @@ docs: $(INSTALLED_FOR_DEVELOPMENT)
 GENERATORS := \
   compile_edition \
   compile_catalogues \
+  compile_key_relations \
   compile_nccl \
   compile_relations \
   fix_page \

@@ -1,6 +1,6 @@
 """Framework keys, hardware and names: what the catalogues answer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,12 @@ from compile_catalogues import (
     framework_names,
     read_source,
 )
+from compile_key_relations import (
+    RelationFile,
+    compiled_relations,
+    faults,
+    relation_files,
+)
 from speccheck.validator.catalogue.frameworks import (
     FRAMEWORK_OF_FORMAT,
     keys_of_format,
@@ -20,13 +26,11 @@ from speccheck.validator.catalogue.frameworks import (
 from speccheck.validator.evidence.framework_keys import (
     FrameworkKeys,
     FrameworkVersion,
-    KeyTest,
     KnownDefault,
     parse_version,
 )
 from speccheck.validator.evidence.value import KeyPath
 
-EFFECTS = {"refused", "warned", "overridden", "must_agree"}
 CORE_0_12 = parse_version("core_v0.12.3")
 
 
@@ -40,7 +44,7 @@ def keys(format_id: str) -> FrameworkKeys:
 def test_compiled_catalogues_are_up_to_date() -> None:
     stale = [
         path
-        for path, text in compiled_catalogues()
+        for path, text in (*compiled_catalogues(), *compiled_relations())
         if Path(path).read_text(encoding="utf-8") != text
     ]
     assert stale == []
@@ -56,40 +60,51 @@ def test_versions_of_a_table_parse() -> None:
     for name in framework_names():
         table = table_of(name)
         written = [release["version"] for release in table["versions"]]
-        written += [demand.get("since", "1.0") for demand in table.get("demands", ())]
         for row in table["keys"]:
             written += [row.get(field, "1.0") for field in ("since", "removed_in")]
         for version in written:
             parse_version(version.replace("<=", ""))
 
 
-def test_references_of_a_table_exist() -> None:
-    wrong = [
-        f"{name}: {fault}"
-        for name in framework_names()
-        for fault in faulty_references(table_of(name))
-    ]
+def test_each_relation_tells_its_example_and_not_the_mended_twin() -> None:
+    wrong = [fault for file in relation_files() for fault in faults(file)]
     assert not wrong, "\n".join(wrong)
 
 
-def faulty_references(table: Mapping[str, Any]) -> Iterator[str]:
-    """Each part of a table that names a key, an effect or a test that there is not."""
-    # flags of forks are none of the table
-    forks = {"--deepspeed", "--activations-checkpoint-method"}
-    known = {row["path"] for row in table["keys"]}
-    for group in table["exclusive"]:
-        effect = group.get("effect", "refused")
-        if not known.issuperset(group["keys"]) or effect not in EFFECTS:
-            yield str(group)
-    for demand in table.get("demands", ()):
-        tests = [*demand["when"], *demand["needs"]]
-        fields = {field for test in tests for field in test}
-        named = {test["key"] for test in tests}
-        if not (known | forks >= named and fields <= set(KeyTest._fields)):
-            yield str(demand)
-    for row in table.get("multiples", ()):
-        if not known.issuperset({row["key"], row["of"]}):
-            yield str(row)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("when: {warmup_step: {given: true}}", "no such key: warmup_step"),
+        ("when: {warmup_steps: {grater: 1}}", "no such test: grater"),
+        ("when: {warmup_steps: {above: true}}", "above takes a number or names"),
+        ("example: {warmup_steps: 0}", "the example is not found"),
+        ("mended: {warmup_steps: 5, warmup_ratio: 0.1}", "the mended twin is found"),
+        ("reason: they exclude each other.", "no full stop"),
+        ("kind: forbidden", "kind forbidden is none of refused"),
+        ("sauce: nowhere", "unknown ['sauce']"),
+    ],
+)
+def test_a_relation_that_is_wrong_is_refused_with_its_line(
+    change: str, says: str, tmp_path: Path
+) -> None:
+    row = {
+        "id": "two-warmups",
+        "kind": "refused",
+        "when": "{warmup_steps: {given: true}, warmup_ratio: {given: true}}",
+        "reason": "they exclude each other",
+        "remedy": "Keep one.",
+        "source": "a test",
+        "example": "{warmup_steps: 5, warmup_ratio: 0.1}",
+        "mended": "{warmup_steps: 5}",
+    }
+    field, _, value = change.partition(": ")
+    lines = [f"  {name}: {text}" for name, text in {**row, field: value}.items()]
+    text = "\n".join(["framework: axolotl", "relations:", *lines])
+    path = tmp_path / "axolotl.yaml"
+    path.write_text(text.replace("  id:", "- id:"), encoding="utf-8")
+    (fault,) = faults(RelationFile(path))
+    assert fault.startswith("axolotl.yaml:3 two-warmups: ")
+    assert says in fault
 
 
 def test_every_format_with_a_table_loads_it() -> None:
@@ -374,37 +389,6 @@ def test_default(
     at = None if version is None else parse_version(version)
     path = tuple(key.split("."))
     assert keys(format_id).default(path, at, group) == expected
-
-
-def test_demands() -> None:
-    found = {
-        (one.when[0].key, one.needs[0].key): one
-        for one in keys("megatron-model-config").demands
-    }
-    gather = found["--fp8-param-gather", "--use-distributed-optimizer"]
-    assert [test.key for test in gather.needs[1:]] == [
-        "--use-torch-fsdp2",
-        "--use-megatron-fsdp",
-        "--use-custom-fsdp",
-    ]
-    dense = found["--use-torch-fsdp2", "--fp16"]
-    assert not dense.needs[0].is_set
-    assert found["--num-experts", "--sequence-parallel"].since == "core_v0.8.0"
-    assert keys("torchtune").demands == ()
-
-
-def test_exclusive_keys() -> None:
-    def effects(format_id: str) -> dict[tuple[str, ...], tuple[str, int]]:
-        groups = keys(format_id).exclusive
-        return {group.keys: (group.effect, group.above) for group in groups}
-
-    assert effects("axolotl")["warmup_steps", "warmup_ratio"] == ("refused", 0)
-    assert effects("hf-trainer")["warmup_ratio", "warmup_steps"] == ("overridden", 0)
-    assert effects("slurm")["--requeue", "--no-requeue"] == ("refused", 0)
-    sizes = tuple(
-        f"parallelism_config.parallelism_config_{kind}_size" for kind in ("cp", "sp")
-    )
-    assert effects("accelerate")[sizes] == ("refused", 1)
 
 
 @pytest.mark.parametrize(

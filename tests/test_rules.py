@@ -40,7 +40,6 @@ WITHOUT_A_TRAP = frozenset(
         "micro_batch_group_out_of_range",
         "mrc_plugin_switched_off",
         "mrc_value_out_of_range",
-        "number_not_a_multiple",
         "offload_without_pinned_memory",
         "one_queue_with_fsdp",
         "only_one_checkpoint_kept",

@@ -64,28 +64,6 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
     blocks = sorted(_blocks(rows))
     return {
         "unknown_keys": _compile_policy(table["unknown_key_policy"], section),
-        "exclusive": [
-            [
-                [_within(section, key) for key in row["keys"]],
-                row.get("effect", "refused"),
-                row.get("above", 0),
-                row.get("note", ""),
-                *_losing(section, row),
-            ]
-            for row in table["exclusive"]
-            if _section(row["keys"][0]) == section
-        ],
-        "demands": [
-            {
-                "when": row["when"],
-                "needs": row["needs"],
-                "since": row.get("since", ""),
-                "note": row.get("note", ""),
-            }
-            for row in table.get("demands", ())
-            if row["source"] and _section(row["when"][0]["key"]) == section
-        ],
-        **_compile_multiples(table, section),
         "aliases": {
             alias: name
             for name, row in rows.items()
@@ -96,26 +74,6 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         "patterns": [name for name in (*keys, *blocks) if "*" in name],
         "keys": keys,
     }
-
-
-def _losing(section: str, row: Row) -> list[str]:
-    """The key of a group that has no effect beside the other, where it is told."""
-    if "loses" not in row:
-        return []
-    if row["loses"] not in row["keys"]:
-        message = f"{row['keys']}: {row['loses']} is none of them"
-        raise ValueError(message)
-    return [str(_within(section, row["loses"]))]
-
-
-def _compile_multiples(table: Row, section: str) -> dict[str, Any]:
-    """Numbers that must be multiples; a table without such rows has no such part."""
-    rows = [
-        [_within(section, row["key"]), _within(section, row["of"])]
-        for row in table.get("multiples", ())
-        if _section(row["key"]) == section
-    ]
-    return {"multiples": rows} if rows else {}
 
 
 def _blocks(names: Iterable[str]) -> set[str]:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from compile_key_relations import compile_file, relation_files
 from framework_schemas.key_tree import Row
 
 _LONGEST_DEFAULT = 80  # characters; longer ones are of no help in a tooltip
 _COMPUTED = "computed"
-# Groups that rules over several files judge, not the one on exclusive keys.
-_JUDGED_ELSEWHERE = frozenset({"fp16", "bf16", "fp16.enabled", "bf16.enabled"})
-_ELASTIC = "elasticity.enabled"
+_MOST_OTHERS = 3  # keys of a relation that a tooltip can hold
+_MOST_SENTENCES = 3
 
 
 class Wording:
@@ -27,7 +27,8 @@ class Wording:
             for name in (row["path"], *row.get("aliases", ()))
         }
         self._together = {
-            key: (*lines,) for key, lines in _sentences_by_key(table).items()
+            key: (*lines,)
+            for key, lines in _sentences_by_key(table["framework"]).items()
         }
 
     def of(self, row: Row) -> dict[str, Any]:
@@ -138,47 +139,33 @@ def _sentence(text: str) -> list[str]:
     return [text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")]
 
 
-def _sentences_by_key(table: Row) -> Mapping[str, Sequence[str]]:
-    """For each key what the table says of it together with others.
-
-    Each sentence names the rule that judges just these rows of the table.
-    """
+def _sentences_by_key(framework: str) -> Mapping[str, Sequence[str]]:
+    """For each key what it does together with others, in a few sentences."""
     result: dict[str, list[str]] = {}
-    others: dict[tuple[str, str], list[str]] = {}
-    for group in table.get("exclusive", ()):
-        text = _exclusive_text(group)
-        for key in group["keys"] if text else ():
-            rest = (item for item in group["keys"] if item != key)
-            others.setdefault((key, text), []).extend(rest)
-    for (key, text), names in others.items():
-        result.setdefault(key, []).append(text.format(others=_listed(names)))
-    for demand in table.get("demands", ()):
-        if not demand.get("source"):
+    for file in relation_files():
+        if file.framework != framework:
             continue
-        key = demand["when"][0]["key"]
-        needs = _listed(dict.fromkeys(test["key"] for test in demand["needs"]))
-        if needs != f"`{key}`":
-            note = f": {demand['note']}" if demand.get("note") else ""
-            result.setdefault(key, []).append(
-                f"May need {needs}{note} "
-                "(speccheck explain setting_without_what_it_needs)."
-            )
+        prefix = f"{file.section}:" if file.section else ""
+        for row, compiled in zip(file.rows, compile_file(file), strict=True):
+            for key in compiled["names"]:
+                others = [name for name in compiled["names"] if name != key]
+                lines = result.setdefault(prefix + key, [])
+                if 0 < len(others) <= _MOST_OTHERS and len(lines) < _MOST_SENTENCES:
+                    lines.append(_relation_text(row, others))
     return {key: (*dict.fromkeys(lines),) for key, lines in result.items()}
 
 
-def _exclusive_text(group: Row) -> str:
-    """What becomes of a group; a rule is named where it judges just this group."""
-    effect = group.get("effect", "refused")
-    if _JUDGED_ELSEWHERE.issuperset(group["keys"]) or _ELASTIC in group["keys"]:
-        return "Not together with {others}."
-    if effect in {"overridden", "warned"}:
-        return (
-            "Set together with {others}, one of them is silently overridden "
-            "(speccheck explain exclusive_key_overridden)."
-        )
-    if effect == "refused":
-        return "Not together with {others} (speccheck explain mutually_exclusive_keys)."
-    return ""
+def _relation_text(row: Row, others: Sequence[str]) -> str:
+    """Return a relation in a sentence, with the rule that judges it."""
+    beside = "May need" if row.get("needs") else "Beside"
+    rule = {"overridden": "setting_overridden", "refused": "settings_refused"}.get(
+        row["kind"], "settings_warned_about"
+    )
+    effect = f"{row['kind']}, " if not row.get("needs") else ""
+    return (
+        f"{beside} {_listed(others)}: {effect}{row['reason']} "
+        f"(speccheck explain {rule})."
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

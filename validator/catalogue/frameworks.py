@@ -1,22 +1,19 @@
 """Loads the key tables of the training frameworks, and what others call a key."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.evidence.accepted_values import Loader
 from speccheck.validator.evidence.framework_keys import (
-    Demand,
-    ExclusiveKeys,
     FrameworkKeys,
     FrameworkVersion,
     KeyPolicy,
     KeyRow,
-    KeyTest,
-    MultipleOf,
     parse_version,
 )
+from speccheck.validator.evidence.key_relations import KeyRelation, KeyRelations
 from speccheck.validator.evidence.record import Record
 
 COMPILED = "synonyms"
@@ -146,16 +143,6 @@ def _load(name: str, section: str) -> FrameworkKeys:
         patterns=part["patterns"],
         default_policy=policy["default"],
         policies=tuple(KeyPolicy(*row) for row in policy["sections"]),
-        exclusive=tuple(
-            ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
-        ),
-        demands=tuple(
-            Demand(
-                _tests(item["when"]), _tests(item["needs"]), item["since"], item["note"]
-            )
-            for item in part["demands"]
-        ),
-        multiples=tuple(MultipleOf(*row) for row in part.get("multiples", ())),
         open_at_top=policy["open"],
         opened_by=tuple(policy["opened_by"]),
         settled=tuple(policy["settled"]),
@@ -165,7 +152,23 @@ def _load(name: str, section: str) -> FrameworkKeys:
             format_id: _loader(row)
             for format_id, row in document.get("loaders", {}).items()
         },
+        relations=partial(load_relations, name, section),
     )
+
+
+def relations_name(framework: str, section: str = "") -> str:
+    """Return the name of the compiled relations of a table, or of a section of it."""
+    return "-".join(["relations", framework, *section.lower().split()])
+
+
+@cache
+def load_relations(framework: str, section: str = "") -> KeyRelations:
+    """Return the relations between the keys of a table, the same object each time."""
+    try:
+        rows = read_compiled(relations_name(framework, section))
+    except FileNotFoundError:
+        return KeyRelations(())
+    return KeyRelations([KeyRelation(**row) for row in rows])
 
 
 def _loader(row: Mapping[str, Any]) -> Loader:
@@ -175,14 +178,6 @@ def _loader(row: Mapping[str, Any]) -> Loader:
         for name, value in row.items()
     }
     return Loader(**given)
-
-
-def _tests(rows: Sequence[Mapping[str, Any]]) -> tuple[KeyTest, ...]:
-    tests = []
-    for row in rows:
-        given: dict[str, Any] = {**row, "one_of": tuple(row.get("one_of", ()))}
-        tests.append(KeyTest(**given))
-    return tuple(tests)
 
 
 def _elsewhere(name: str, path: str) -> tuple[str, str] | None:

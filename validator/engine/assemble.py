@@ -9,6 +9,7 @@ from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, TrainingPlan, plan_evidence
+from speccheck.validator.evidence.related_keys import RelatedKeys
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import OF_FILES, Scope
@@ -104,7 +105,8 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     keyed = _keyed(readings, leaves, versions)
     plan, by_type = plan_evidence(leaves)
     environment = by_type[Environment] = _environment(files)
-    by_type[StatedKeys] = StatedKeys(keyed)
+    stated = by_type[StatedKeys] = StatedKeys(keyed)
+    by_type[RelatedKeys] = RelatedKeys(stated, plan)
     by_type[NcclVariables] = nccl_variables()
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
     if environment.variables:

@@ -190,7 +190,9 @@ def _same(value: object, choice: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value))  # type: ignore[call-overload,no-any-return]
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)
 
 
 def accepted(row: TypedRow, loader: Loader) -> Accepted:

@@ -12,6 +12,7 @@ from speccheck.validator.evidence.accepted_values import (
     accepted,
     accepted_block,
 )
+from speccheck.validator.evidence.key_relations import KeyRelations
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place
@@ -169,56 +170,6 @@ def policy_at(
     return next(policy for policy in MILDEST_FIRST if policy in possible)
 
 
-class ExclusiveKeys(Record):
-    """Keys of which only one may be set: not null, not false, a number above `above`.
-
-    `refused` with an error, `warned`, or silently `overridden` by one of them; keys
-    that `must_agree` may both be set. loses: the one that has no effect beside the
-    other, where that is always the same one.
-    """
-
-    keys: tuple[str, ...]
-    effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
-    above: int = 0
-    note: str = ""
-    loses: str = ""
-
-
-class KeyTest(Record):
-    """What is asked of one key: that it is set, or off, or that its value lies within.
-
-    one_of: its values; at_least, at_most, below: bounds of a number. Without any of
-    them `is_set` alone counts. is_stated: a default is not enough.
-    """
-
-    key: str
-    is_set: bool = True
-    is_stated: bool = False
-    one_of: tuple[KeyValue, ...] = ()
-    at_least: float | None = None
-    at_most: float | None = None
-    below: float | None = None
-
-
-class Demand(Record):
-    """Where all of `when` hold, one of `needs` must, else the framework refuses.
-
-    since: the first release that asks for it; empty: each that has the keys.
-    """
-
-    when: tuple[KeyTest, ...]
-    needs: tuple[KeyTest, ...]
-    since: str = ""
-    note: str = ""
-
-
-class MultipleOf(Record):
-    """A number that must be a multiple of another one."""
-
-    key: str
-    of: str
-
-
 class KnownDefault(Record):
     """A default that the table knows; the value may be None (null)."""
 
@@ -260,6 +211,11 @@ def _nowhere(_: str) -> None:
     """No other framework has the key."""
 
 
+def _no_relations() -> KeyRelations:
+    """Return no relation: none is tabulated."""
+    return KeyRelations(())
+
+
 class FrameworkKeys(Record):
     """The key table of one framework; only ever equal to itself.
 
@@ -276,6 +232,7 @@ class FrameworkKeys(Record):
         elsewhere: for a key of another framework the name of that, and the key here.
         reader: what reads the keys, as messages name it: axolotl, SkyPilot, MPIJob.
         loaders: how the loader of each format takes values, by format.
+        relations: loads what its keys do together.
     """
 
     framework: str
@@ -287,15 +244,13 @@ class FrameworkKeys(Record):
     patterns: Sequence[str]
     default_policy: UnknownKeyPolicy
     policies: tuple[KeyPolicy, ...] = ()
-    exclusive: tuple[ExclusiveKeys, ...] = ()
-    demands: tuple[Demand, ...] = ()
-    multiples: tuple[MultipleOf, ...] = ()
     open_at_top: bool = False
     opened_by: tuple[str, ...] = ()
     settled: tuple[UnknownKeyPolicy, ...] = ()
     elsewhere: Callable[[str], tuple[str, str] | None] = _nowhere
     reader: str = ""
     loaders: Mapping[str, Loader] = {}
+    relations: Callable[[], KeyRelations] = _no_relations
 
     def __eq__(self, other: object) -> bool:
         return self is other

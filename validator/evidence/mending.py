@@ -174,14 +174,6 @@ def renamed_key(
     return Fix(says, (to_rename(key.value_place, new),), is_safe)
 
 
-def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
-    """Give another number to a flag that is surely given."""
-    if not key.is_sure:
-        return None
-    says = f"set {key.place.key} to {value}"
-    return Fix(says, (to_set(key.value_place, value),), is_safe)
-
-
 def typed(loaded_as: "LoadedAs", *, is_safe: bool) -> Fix | None:
     """Write a text so that it loads as what its writer means.
 

@@ -1,0 +1,28 @@
+"""What rules over relations between keys share: the edits that mend a match."""
+
+from speccheck.validator.evidence.finding import Fix, to_remove, to_set
+from speccheck.validator.evidence.mending import shown, without_keys
+from speccheck.validator.evidence.related_keys import KeyRelationMatch
+
+
+def fix_of(match: KeyRelationMatch) -> Fix | None:
+    """Return the edits that mend a match, where they are certain; else None.
+
+    A key that has no effect goes: what runs stays the same. Any other edit is safe only
+    where its row says so.
+    """
+    if match.losing:
+        return without_keys(match.losing, is_safe=True)
+    if not match.edits:
+        return None
+    says = (
+        f"delete {key.place.key}"
+        if value is None
+        else f"set {key.place.key} to {shown(value)}"
+        for key, value in match.edits
+    )
+    changes = tuple(
+        to_remove(key.value_place) if value is None else to_set(key.value_place, value)
+        for key, value in match.edits
+    )
+    return Fix(" and ".join(says), changes, match.relation.fix_is_safe)

@@ -1,0 +1,45 @@
+"""Settings that the framework warns of when it starts.
+
+Why it hurts: the framework goes on, but not as the file reads: it changes a value,
+drops a setting that no longer has a meaning, or runs in a way that its authors advise
+against. The warning scrolls by in a log of thousands of lines.
+
+What passes: files of which no relation of the framework's table holds.
+
+Where it does not apply: frameworks without such a table.
+
+Source: schemas/catalogues/relations, each row with the file and line of the framework's
+own warning, an example, and the mended twin.
+
+Bad::
+
+    unfrozen_parameters: [lm_head]
+    peft_layers_to_transform: [0, 1]
+
+Good::
+
+    unfrozen_parameters: [lm_head]
+"""
+
+from speccheck.rules.configuration._relations import fix_of
+from speccheck.validator.evidence.related_keys import RelatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-006", confidence="advisory")
+def settings_warned_about(related: RelatedKeys) -> Verdicts:
+    """Judge each relation of which the framework warns."""
+    is_clean = related.has_relations
+    for match in related.matches("warned", "deprecated"):
+        if match.missing:
+            continue
+        is_clean = False
+        yield fail(
+            match.text,
+            at=match.places,
+            cost="the framework warns, and goes on otherwise than the file reads",
+            remedy=match.relation.remedy,
+            fix=fix_of(match),
+        )
+    if is_clean:
+        yield passed()

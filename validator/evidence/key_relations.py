@@ -1,0 +1,184 @@
+"""The language of key relations: what the keys of one framework do together.
+
+Rows of schemas/catalogues/relations/, whose README describes them. A condition is a
+tree of tests with three answers: it holds, it does not, or it cannot be told. Nothing
+of it is executed: a test is the name of a function here, and its operand.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from speccheck.validator.evidence.key_forms import FORMS
+from speccheck.validator.evidence.record import Record
+
+Kind = Literal["refused", "warned", "overridden", "deprecated", "removed"]
+Answer = bool | None
+Operand = Any  # of JSON: numbers, texts, names; the compiler looks at each
+# ["all", c, ...], ["any", c, ...], ["not", c], or [name, test, operand]
+Condition = Sequence[Any]
+
+PRODUCT = " * "  # between the names of numbers that are multiplied
+PLAN = "plan."  # begins the name of a field of the plan
+ITEMS = "[]"
+
+
+class KeyRelation(Record):
+    """One row.
+
+    Attributes:
+        id: permanent name.
+        kind: what the framework does where the condition holds.
+        when: the condition.
+        needs: what must hold beside it; empty where the condition itself is the fault.
+        names: all keys and fields that it speaks of.
+        reason: why, in words that complete "A x with B y: ...".
+        remedy: what to change.
+        loses: keys that have no effect.
+        fix: values by key; None deletes one, {multiple_of: name} is the next multiple.
+        fix_is_safe: the edit changes nothing of what the model learns.
+        since: first release that does so; until: first one that no longer does.
+    """
+
+    id: str
+    kind: Kind
+    when: Condition
+    names: Sequence[str]
+    reason: str
+    remedy: str
+    needs: Condition = ()
+    loses: Sequence[str] = ()
+    fix: Mapping[str, Any] = {}
+    fix_is_safe: bool = False
+    since: str = ""
+    until: str = ""
+
+
+class KeyRelations:
+    """The rows of one table, by the names that they speak of."""
+
+    __slots__ = ("_by_name", "rows")
+
+    def __init__(self, rows: Sequence[KeyRelation]) -> None:
+        """Order the rows."""
+        self.rows = rows
+        self._by_name: dict[str, list[int]] = {}
+        for number, row in enumerate(rows):
+            for name in row.names:
+                self._by_name.setdefault(name, []).append(number)
+
+    def about(self, names: Iterable[str]) -> Iterator[KeyRelation]:
+        """Yield the rows that speak of one of these, in the order of the table."""
+        numbers = {number for name in names for number in self._by_name.get(name, ())}
+        return (self.rows[number] for number in sorted(numbers))
+
+
+def shared_prefix(names: Iterable[str]) -> str:
+    """Return the list or free block that all names with one stand below; else empty."""
+    prefixes = []
+    for name in names:
+        ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
+        if ends:
+            prefixes.append([name[:end] for end in ends])
+    if not prefixes:
+        return ""
+    common = [text for text in prefixes[0] if all(text in item for item in prefixes)]
+    return common[-1] if common else ""
+
+
+def _is_multiple(number: float, of: float) -> Answer:
+    """Return None for what is no whole number above zero: other rules tell it."""
+    if of <= 0 or number != int(number) or of != int(of):
+        return None
+    return int(number) % int(of) == 0
+
+
+OF_NUMBERS: Mapping[str, Callable[[float, float], Answer]] = {
+    "above": lambda number, other: number > other,
+    "at_least": lambda number, other: number >= other,
+    "below": lambda number, other: number < other,
+    "at_most": lambda number, other: number <= other,
+    "equals": lambda number, other: number == other,
+    "multiple_of": _is_multiple,
+}
+
+
+def _texts(value: object) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [str(item).strip() for item in items]
+
+
+def _contains(value: object, wanted: Sequence[object]) -> bool:
+    texts = _texts(value)
+    if isinstance(value, str):
+        return any(str(item) in value for item in wanted)
+    if isinstance(value, dict):
+        return any(item in value for item in wanted)
+    return any(str(item) in texts for item in wanted)
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, str | list | dict) else 1
+
+
+def _is_a(value: object, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    names = {
+        "text": str,
+        "integer": int,
+        "number": (int, float),
+        "list": list,
+        "block": dict,
+        "boolean": bool,
+    }
+    return isinstance(value, names[kind])  # type: ignore[arg-type]
+
+
+OF_VALUES: Mapping[str, Callable[[Any, Any], Answer]] = {
+    "word": lambda value, words: (
+        str(value).strip().lower() in [word.lower() for word in words]
+    ),
+    "not_word": lambda value, words: (
+        str(value).strip().lower() not in [word.lower() for word in words]
+    ),
+    "begins": lambda value, starts: str(value).startswith(tuple(starts)),
+    "ends": lambda value, ends: str(value).endswith(tuple(ends)),
+    "contains": _contains,
+    "lacks": lambda value, items: not _contains(value, items),
+    "every_in": lambda value, items: {*_texts(value)} <= {str(item) for item in items},
+    "is_a": _is_a,
+    "is_not_a": lambda value, kind: not _is_a(value, kind),
+    "form": lambda value, form: FORMS[form](str(value)),
+    "malformed": lambda value, form: not FORMS[form](str(value)),
+    "matches": lambda value, pattern: re.search(pattern, str(value)) is not None,
+    "length_above": lambda value, most: _length(value) > most,
+    "length_below": lambda value, least: _length(value) < least,
+}
+# Of a name with `[]` or `*`: of all that the files state, not of each by itself.
+OF_ALL_ITEMS: Mapping[str, Callable[[list[object] | None, Any], Answer]] = {
+    "distinct": lambda values, wanted: (
+        None if values is None else (len({*_texts(values)}) == len(values)) is wanted
+    ),
+    "count_above": lambda values, most: None if values is None else len(values) > most,
+    "count_below": lambda values, least: (
+        None if values is None else len(values) < least
+    ),
+    "some_in": lambda values, items: (
+        None
+        if values is None
+        else any(text in {str(item) for item in items} for text in _texts(values))
+    ),
+}
+TESTS = frozenset(
+    {
+        *("is", "is_not", "same_as", "differs_from"),
+        *("stated", "set", "given"),
+        *OF_NUMBERS,
+        *OF_VALUES,
+        *OF_ALL_ITEMS,
+    }
+)
+NUMBER_TESTS = frozenset(OF_NUMBERS)
+ITEM_TESTS = frozenset(OF_ALL_ITEMS)
+NAME_TESTS = frozenset({"same_as", "differs_from"})

@@ -1,0 +1,662 @@
+"""What the files of a plan show of their frameworks' relations between keys."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from speccheck.validator.evidence.accepted_values import (
+    SWITCH_TEXT,
+    SWITCH_WORDS,
+    is_filled_in,
+    shown_value,
+)
+from speccheck.validator.evidence.finding import Scalar
+from speccheck.validator.evidence.framework_keys import (
+    FrameworkKeys,
+    FrameworkVersion,
+    dotted,
+    parse_version,
+)
+from speccheck.validator.evidence.key_relations import (
+    ITEMS,
+    NAME_TESTS,
+    NUMBER_TESTS,
+    OF_ALL_ITEMS,
+    OF_NUMBERS,
+    OF_VALUES,
+    PLAN,
+    PRODUCT,
+    Answer,
+    Condition,
+    KeyRelation,
+    Kind,
+    Operand,
+    shared_prefix,
+)
+from speccheck.validator.evidence.plan import TrainingPlan
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
+from speccheck.validator.evidence.value import KeyPath, Place, Value
+
+_OFF_WORDS = frozenset({"", "no", "none", "false", "null", "off"})
+
+
+class KeyRelationMatch(Record):
+    """A relation that a plan shows, or that cannot be told of it.
+
+    Attributes:
+        relation: the row.
+        keys: the stated keys that it rests on, the first of `when` first.
+        fields: the fields of the plan that it rests on.
+        text: what was found, in the words of the files, with the arithmetic.
+        missing: what would tell, where the answer is open.
+        only_from: the release from which it holds, where that of the plan is unknown.
+        losing: the stated keys that have no effect.
+        edits: the keys that the row's fix changes, and their new values; None deletes.
+    """
+
+    relation: KeyRelation
+    keys: tuple[StatedKey, ...]
+    fields: tuple[Value[Any], ...]
+    text: str
+    missing: tuple[str, ...] = ()
+    only_from: str = ""
+    losing: tuple[StatedKey, ...] = ()
+    edits: tuple[tuple[StatedKey, Scalar | None], ...] = ()
+
+    @property
+    def places(self) -> list[Place | Value[Any]]:
+        """Where to look, the value to change first."""
+        return [*(key.value_place for key in self.keys), *self.fields]
+
+
+class RelatedKeys:
+    """The keys of a plan's files and the relations of their frameworks."""
+
+    __slots__ = ("_matches", "_plan", "_stated")
+
+    def __init__(self, stated: StatedKeys, plan: TrainingPlan) -> None:
+        """Take what the files state; nothing is looked for yet."""
+        self._stated = stated
+        self._plan = plan
+        self._matches: tuple[KeyRelationMatch, ...] | None = None
+
+    @property
+    def has_relations(self) -> bool:
+        """Whether a file is of a framework whose relations are tabulated."""
+        return any(
+            file.catalogue is not None and file.keys and file.catalogue.relations().rows
+            for file in self._stated.files
+        )
+
+    def matches(self, *kinds: Kind) -> Iterator[KeyRelationMatch]:
+        """Yield what the plan shows of these kinds, each relation once."""
+        if self._matches is None:
+            self._matches = tuple(related_matches(self._stated, self._plan))
+        return (match for match in self._matches if match.relation.kind in kinds)
+
+
+class Looked(Record):
+    """What became of a name.
+
+    Attributes:
+        name: as the table writes it.
+        value: of the key, its default, or the field of the plan.
+        is_known: there is a value to judge by; null is one.
+        keys: that state it.
+        field: of the plan.
+        missing: what is stated and cannot be told; empty for an unknown default.
+    """
+
+    name: str
+    value: object = None
+    is_known: bool = True
+    keys: tuple[StatedKey, ...] = ()
+    field: Value[Any] | None = None
+    missing: str = ""
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether it stands in a file or on a command line."""
+        return bool(self.keys) or self.field is not None
+
+    @property
+    def shown(self) -> str:
+        """The name with its value, as the end of a sentence or a part of it."""
+        name = self.keys[0].place.key if self.keys else self.name.removeprefix(PLAN)
+        value = self.value
+        if isinstance(value, list | dict):
+            return name
+        if value is True and (self.keys or self.field):
+            return name
+        if self.keys:
+            return f"{name} {shown_value(value)}"
+        if value is None or value is False:
+            return f"no {name}"
+        by = "" if self.field is not None else " by default"
+        return f"{name} {shown_value(value)}{by}"
+
+
+class _Table:
+    """The keys that all files of one framework state, by tabulated name."""
+
+    def __init__(self, files: Sequence[KeyedFile], catalogue: FrameworkKeys) -> None:
+        self.catalogue = catalogue
+        self.files = files
+        self.hidden = any(file.hidden for file in files)
+        self.version: FrameworkVersion | None = next(
+            (file.version for file in files if file.version), None
+        )
+        self.named: dict[str, list[StatedKey]] = {}
+        for file in files:
+            for key in file.keys:
+                row = catalogue.lookup(key.path)
+                name = row.path if row is not None else dotted(key.path)
+                self.named.setdefault(name, []).append(key)
+
+    def converts(self, name: str) -> bool:
+        """Return whether the loader makes numbers and switches of texts."""
+        loaders = self.catalogue.loaders
+        return any(
+            loaders[file.format].handling_at(name) == "converted"
+            for file in self.files
+            if file.format in loaders
+        )
+
+    @property
+    def takes_auto(self) -> bool:
+        """Whether the text `auto` stands for a value that another tool fills in."""
+        loaders = self.catalogue.loaders
+        return any(
+            loaders[file.format].takes_auto
+            for file in self.files
+            if file.format in loaders
+        )
+
+    def look(self, name: str, within: KeyPath) -> Looked:
+        """Return the value of a key, or its default; within: of one item of a list."""
+        keys = tuple(
+            key
+            for key in self.named.get(name, ())
+            if not within or key.path[: len(within)] == within or ITEMS not in name
+        )
+        if not keys:
+            return self._default(name)
+        row = self.catalogue.rows.get(name)
+        is_flag = row is not None and row.type == "flag"
+        # what follows a flag without a value is not its own
+        values = [True if is_flag else key.value for key in keys]
+        if any(value != values[0] for value in values[1:]):
+            return Looked(name, None, is_known=False, keys=keys, missing=name)
+        is_open = is_filled_in(values[0]) or (values[0] == "auto" and self.takes_auto)
+        if is_open or not all(key.is_sure for key in keys):
+            return Looked(name, values[0], is_known=False, keys=keys, missing=name)
+        return Looked(name, values[0], keys=keys)
+
+    def _default(self, name: str) -> Looked:
+        if self.hidden:
+            return Looked(name, is_known=False, missing=name)
+        row = self.catalogue.rows.get(name)
+        if row is None or row.type == "flag" or ITEMS in name or "*" in name:
+            return Looked(name)
+        default = self.catalogue.default(tuple(name.split(".")), self.version)
+        if default is None:
+            return Looked(name, is_known=False)
+        return Looked(name, default.value)
+
+    def items(self, prefix: str) -> list[KeyPath]:
+        """Return where the items of a list begin, or what stands for a `*`."""
+        depth = len(_steps(prefix))
+        result: dict[KeyPath, None] = {}
+        for name, keys in self.named.items():
+            if name == prefix or name.startswith((f"{prefix}.", f"{prefix}[")):
+                result.update((key.path[:depth], None) for key in keys)
+        return [path for path in result if len(path) == depth]
+
+
+def _steps(name: str) -> list[str]:
+    """Return the parts of a path as the file has them: an item of a list is one."""
+    return [step for part in name.split(".") for step in _of_part(part)]
+
+
+def _of_part(part: str) -> list[str]:
+    bare = part.rstrip(ITEMS)
+    return [bare, *[ITEMS] * ((len(part) - len(bare)) // len(ITEMS))]
+
+
+class _Judgement:
+    """One relation looked for in one plan, within one item of a list or in all."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, _Table],
+        own: _Table,
+        plan: TrainingPlan,
+        within: KeyPath,
+    ) -> None:
+        self._tables = tables
+        self._own = own
+        self._plan = plan
+        self._within = within
+        self.looked: dict[str, Looked] = {}
+
+    def look(self, name: str) -> Looked:
+        """Return what is known of a name, looked up once."""
+        result = self.looked.get(name)
+        if result is None:
+            result = self.looked[name] = self._look(name)
+        return result
+
+    def _look(self, name: str) -> Looked:
+        if name.startswith(PLAN):
+            field = self._plan.value(name.removeprefix(PLAN))
+            if field.value is None:
+                return Looked(name, is_known=False)
+            return Looked(name, field.value, field=field)
+        framework, colon, rest = name.partition(":")
+        if not colon:
+            return self._own.look(name, self._within)
+        table = self._tables.get(framework)
+        return table.look(rest, ()) if table else Looked(rest, is_known=False)
+
+    def holds(self, condition: Condition) -> Answer:
+        """Return whether a condition holds; None where that cannot be told."""
+        head = condition[0]
+        if head in {"all", "any"}:
+            answers = [self.holds(part) for part in condition[1:]]
+            decides: bool = head == "any"
+            if decides in answers:
+                return decides
+            return None if None in answers else not decides
+        if head == "not":
+            answer = self.holds(condition[1])
+            return None if answer is None else not answer
+        name, test, operand = condition
+        return self._tests(name, test, operand)
+
+    def _tests(self, name: str, test: str, operand: Operand) -> Answer:
+        """Return the answer of one test of one name, or of a product of names."""
+        if test in OF_ALL_ITEMS:
+            return OF_ALL_ITEMS[test](self._all_values(name), operand)
+        if test in OF_NUMBERS:
+            number, other = self.number(name), self.number(operand)
+            if number is None or other is None:
+                return self._without_number(name, operand)
+            return OF_NUMBERS[test](number, other)
+        looked = self.look(name)
+        if test == "stated":
+            is_open = bool(looked.missing) and not looked.is_stated
+            return None if is_open else looked.is_stated is bool(operand)
+        if test == "given":
+            return self._is_given(looked, is_given=operand)
+        return self._tests_value(looked, test, operand) if looked.is_known else None
+
+    def _is_given(self, looked: Looked, *, is_given: bool) -> Answer:
+        """Return whether a key is stated, and neither off, empty, zero nor below."""
+        if looked.missing:
+            return None
+        number = self._number_of(looked)
+        is_on = self._is_on(looked.name, looked.value) if number is None else number > 0
+        return (looked.is_stated and is_on) is is_given
+
+    def _tests_value(self, looked: Looked, test: str, operand: Operand) -> Answer:
+        """Return the answer of a test of one known value."""
+        value = looked.value
+        if test in NAME_TESTS:
+            other = self.look(operand)
+            is_same = self._is_equal(looked.name, value, other.value)
+            return is_same is (test == "same_as") if other.is_known else None
+        if test in {"is", "is_not"}:
+            is_one = any(self._is_equal(looked.name, value, item) for item in operand)
+            return is_one is (test == "is")
+        if test == "set":
+            return (value is not None) is operand
+        return value is not None and OF_VALUES[test](value, operand)
+
+    def _without_number(self, name: str, operand: Operand) -> Answer:
+        """Return what the lack of a number means: null compares with nothing."""
+        names = [*name.split(PRODUCT)]
+        names += operand.split(PRODUCT) if isinstance(operand, str) else []
+        looked = [self.look(item) for item in names]
+        return False if all(item.is_known for item in looked) else None
+
+    def number(self, operand: Operand) -> float | None:
+        """Return a number, that of a key, or the product of several."""
+        if isinstance(operand, int | float):
+            return operand
+        result: float = 1
+        for name in operand.split(PRODUCT):
+            looked = self.look(name) if not name.isdecimal() else Looked("", int(name))
+            number = self._number_of(looked)
+            if number is None:
+                return None
+            result *= number
+        return result
+
+    def _number_of(self, looked: Looked) -> float | None:
+        value = looked.value
+        if not looked.is_known or isinstance(value, bool):
+            return None
+        if isinstance(value, int | float):
+            return value
+        if isinstance(value, str) and self._own.converts(looked.name):
+            return _number_in(value)
+        return None
+
+    def _is_equal(self, name: str, value: object, wanted: object) -> bool:
+        if isinstance(wanted, bool):
+            return self._is_on(name, value) is wanted
+        if isinstance(wanted, int | float):
+            number = self._number_of(Looked(name, value))
+            return number == wanted
+        if wanted is None or value is None:
+            return value is wanted
+        if isinstance(value, bool | list | dict):
+            return value == wanted
+        return str(value).strip() == str(wanted)
+
+    def _is_on(self, name: str, value: object) -> bool:
+        """Return whether a value counts as true, as Python has it after loading."""
+        if not isinstance(value, str):
+            return bool(value)
+        text = value.strip()
+        is_switch = re.match(SWITCH_TEXT, text) or re.match(SWITCH_WORDS, text)
+        if is_switch and self._own.converts(name):
+            return text.lower() in {"true", "1", "y", "t", "yes", "on"}
+        return text.lower() not in _OFF_WORDS
+
+    def _all_values(self, name: str) -> list[object] | None:
+        """Return the values of all keys of a name; None where one cannot be told."""
+        keys = [
+            key
+            for key in self._own.named.get(name, ())
+            if not self._within or key.path[: len(self._within)] == self._within
+        ]
+        if len(keys) == 1 and isinstance(keys[0].value, list):
+            return None if is_filled_in(keys[0].value) else keys[0].value
+        values = [key.value for key in keys]
+        return None if any(map(is_filled_in, values)) else values
+
+
+def _number_in(text: str) -> float | None:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def related_matches(
+    stated: StatedKeys, plan: TrainingPlan
+) -> Iterator[KeyRelationMatch]:
+    """Yield what the files of a plan show, framework by framework."""
+    by_table: dict[FrameworkKeys, list[KeyedFile]] = {}
+    for file in stated.files:
+        if file.catalogue is not None and file.keys:
+            by_table.setdefault(file.catalogue, []).append(file)
+    tables = {
+        catalogue.framework: _Table(files, catalogue)
+        for catalogue, files in by_table.items()
+        if catalogue.relations().rows or len(by_table) > 1
+    }
+    for catalogue in by_table:
+        table = tables.get(catalogue.framework)
+        if table is None or table.catalogue is not catalogue:
+            continue
+        for relation in catalogue.relations().about(table.named):
+            yield from _judged(relation, tables, table, plan)
+
+
+def _judged(
+    relation: KeyRelation,
+    tables: Mapping[str, _Table],
+    own: _Table,
+    plan: TrainingPlan,
+) -> Iterator[KeyRelationMatch]:
+    """Yield a match for each item of the list that the relation is about, or one."""
+    only_from = ""
+    if relation.since or relation.until:
+        holds = _holds_in_release(relation, own.version)
+        if holds is False:
+            return
+        only_from = relation.since if holds is None else ""
+    prefix = shared_prefix(relation.names)
+    for within in own.items(prefix) if prefix else [()]:
+        judgement = _Judgement(tables, own, plan, within)
+        match = _match(relation, judgement)
+        if match is not None:
+            yield match._replace(only_from=only_from)
+
+
+def _holds_in_release(
+    relation: KeyRelation, version: FrameworkVersion | None
+) -> Answer:
+    """Return whether a release does so; the newest does what has no end."""
+    if version is None:
+        return None if not relation.until else False
+    if relation.since and not version.at_least(parse_version(relation.since)):
+        return None if version.or_newer else False
+    until = parse_version(relation.until) if relation.until else None
+    return until is None or version.surely_before(until)
+
+
+def _match(relation: KeyRelation, judgement: _Judgement) -> KeyRelationMatch | None:
+    condition = judgement.holds(relation.when)
+    needed = judgement.holds(relation.needs) if condition and relation.needs else False
+    if not condition or needed is True:
+        return None
+    keys, fields = _rests_on(relation, judgement)
+    losing = tuple(key for name in relation.loses for key in judgement.look(name).keys)
+    missing: tuple[str, ...] = ()
+    if needed is None:
+        # What an unknown default leaves open says nothing of the files.
+        stated = [looked.missing for looked in judgement.looked.values()]
+        missing = tuple(name for name in stated if name)
+    is_open = needed is None and not missing
+    if is_open or not keys or (relation.loses and not losing):
+        return None
+    return KeyRelationMatch(
+        relation,
+        keys,
+        fields,
+        _text(relation, judgement),
+        missing,
+        losing=losing,
+        edits=_edits(relation, judgement),
+    )
+
+
+def _edits(
+    relation: KeyRelation, judgement: _Judgement
+) -> tuple[tuple[StatedKey, Scalar | None], ...]:
+    """Return the changes of a row's fix; none where one is not certain."""
+    edits: list[tuple[StatedKey, Scalar | None]] = []
+    for name, written in relation.fix.items():
+        keys = judgement.look(name).keys
+        value = written
+        if isinstance(written, dict):
+            number, of = (
+                judgement.number(name),
+                judgement.number(written["multiple_of"]),
+            )
+            if not number or not of:
+                return ()
+            value = -(-int(number) // int(of)) * int(of)
+        if not keys or not all(key.is_sure for key in keys):
+            return ()
+        edits += [(key, value) for key in keys]
+    return tuple(edits)
+
+
+def _rests_on(
+    relation: KeyRelation, judgement: _Judgement
+) -> tuple[tuple[StatedKey, ...], tuple[Value[Any], ...]]:
+    """Return the stated keys and fields, those of the condition first."""
+    looked = [judgement.looked.get(name) for name in relation.names]
+    keys = {key.place: key for item in looked if item is not None for key in item.keys}
+    fields = [item.field for item in looked if item is not None]
+    return tuple(keys.values()), tuple(field for field in fields if field is not None)
+
+
+def _text(relation: KeyRelation, judgement: _Judgement) -> str:
+    """Return what was found: the settings, what they need, why, and the arithmetic."""
+    causes = _causes(relation.when, judgement)
+    needs = relation.needs
+    sums = _arithmetic(needs or relation.when, judgement)
+    ending = f"{relation.reason}{f' ({sums})' if sums else ''}"
+    if not needs:
+        return f"{' with '.join(causes)}: {ending}"
+    if needs[0] in _GROUPS or needs[1] not in _BROKEN or not _is_between(needs):
+        return f"{' with '.join(causes)} needs {_needed(needs, judgement)}: {ending}"
+    name, test, operand = needs
+    left, right = _shown_product(name, judgement), _shown_product(operand, judgement)
+    others = [text for text in causes if text not in {left, right}]
+    beside = f" with {' with '.join(others)}" if others else ""
+    return f"{left} {_BROKEN[test]} {right}{beside}: {ending}"
+
+
+def _is_between(condition: Condition) -> bool:
+    """Return whether a test compares names, not a name with a number."""
+    return isinstance(condition[2], str)
+
+
+def _shown_product(names: str, judgement: _Judgement) -> str:
+    """Return names with their values, as they are multiplied."""
+    parts = (
+        item if item.isdecimal() else judgement.look(item).shown
+        for item in names.split(PRODUCT)
+    )
+    return PRODUCT.join(parts)
+
+
+def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
+    """Return the settings of a condition that make it hold, in words."""
+    head = condition[0]
+    if head == "all":
+        parts = [text for part in condition[1:] for text in _causes(part, judgement)]
+    elif head == "any":
+        held = [part for part in condition[1:] if judgement.holds(part)]
+        parts = _causes(held[0], judgement) if held else []
+    elif head == "not":
+        parts = _causes(condition[1], judgement)
+    else:
+        name, test, operand = condition
+        names = name.split(PRODUCT)
+        if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
+            names += [item for item in operand.split(PRODUCT) if not item.isdecimal()]
+        looked = [judgement.look(item) for item in names if not item.isdecimal()]
+        # what is absent, or off by default, is no cause that anybody would look for
+        parts = [
+            item.shown
+            for item in looked
+            if item.is_stated or item.value not in (None, False)
+        ]
+    return list(dict.fromkeys(parts))
+
+
+def _needed(condition: Condition, judgement: _Judgement) -> str:
+    """Return what is asked for, in words."""
+    head = condition[0]
+    if head in {"all", "any"}:
+        joint = " and " if head == "all" else " or "
+        open_parts = [
+            part
+            for part in condition[1:]
+            if head == "any" or judgement.holds(part) is not True
+        ]
+        return joint.join(_needed(part, judgement) for part in open_parts)
+    if head == "not":
+        return f"not {_needed(condition[1], judgement)}"
+    name, test, operand = condition
+    return _in_words(_written(name, judgement), test, operand, judgement)
+
+
+def _written(name: str, judgement: _Judgement) -> str:
+    """Return a name as the files write it."""
+    names = []
+    for item in name.split(PRODUCT):
+        keys = () if item.isdecimal() else judgement.look(item).keys
+        names.append(keys[0].place.key if keys else item.removeprefix(PLAN))
+    return PRODUCT.join(names)
+
+
+_GROUPS = frozenset({"all", "any", "not"})
+# What is said of two numbers, or two values, of which a test does not hold.
+_BROKEN = {
+    "above": "is not above",
+    "at_least": "is below",
+    "below": "is not below",
+    "at_most": "is above",
+    "equals": "is not",
+    "multiple_of": "is no multiple of",
+    "same_as": "is not",
+    "differs_from": "is also",
+}
+_WORDS = {
+    "above": "{name} above {operand}",
+    "at_least": "{name} of {operand} or more",
+    "below": "{name} below {operand}",
+    "at_most": "{name} of at most {operand}",
+    "equals": "{name} of {operand}",
+    "multiple_of": "{name} to be a multiple of {operand}",
+    "same_as": "{name} to be {operand}",
+    "differs_from": "{name} to differ from {operand}",
+    "begins": "{name} that begins with {operand}",
+    "ends": "{name} that ends with {operand}",
+    "contains": "{name} with {operand}",
+    "lacks": "{name} without {operand}",
+    "every_in": "{name} of {operand} alone",
+    "some_in": "{name} with {operand}",
+    "not_word": "another {name}",
+    "length_above": "{name} of more than {operand}",
+    "length_below": "{name} of fewer than {operand}",
+    "count_above": "more than {operand} {name}",
+    "count_below": "fewer than {operand} {name}",
+    "distinct": "each {name} once",
+}
+
+
+def _in_words(name: str, test: str, operand: Operand, judgement: _Judgement) -> str:
+    if test in {"stated", "set"} or operand in ([True], [False]):
+        is_on = operand in (True, [True]) and test != "is_not"
+        return name if is_on else f"no {name}"
+    if isinstance(operand, list):
+        words = " or ".join(shown_value(item) for item in operand)
+    elif isinstance(operand, str) and test in NUMBER_TESTS | NAME_TESTS:
+        words = _written(operand, judgement)
+    else:
+        words = f"{operand:g}" if isinstance(operand, float) else str(operand)
+    if test in {"is", "word"}:
+        return f"no {name}" if operand == [None] else f"{name} {words}"
+    if test == "is_not":
+        return name if operand == [None] else f"{name} other than {words}"
+    return _WORDS.get(test, "another {name}").format(name=name, operand=words)
+
+
+def _arithmetic(condition: Condition, judgement: _Judgement) -> str:
+    """Return the calculation of the first multiple or comparison between names."""
+    head = condition[0]
+    if head in _GROUPS:
+        texts = (_arithmetic(part, judgement) for part in condition[1:])
+        return next((text for text in texts if text), "")
+    name, test, operand = condition
+    if test not in NUMBER_TESTS:
+        return ""
+    number, other = judgement.number(name), judgement.number(operand)
+    is_between_names = isinstance(operand, str) or PRODUCT in name
+    if number is None or other is None or not is_between_names:
+        return ""
+    left, right = f"{number:,.12g}", f"{other:,.12g}"
+    if test == "multiple_of" and other and number == int(number):
+        return f"{left} % {right} = {int(number) % int(other):,}"
+    if PRODUCT in f"{name} {operand}":
+        product = PRODUCT.join(
+            f"{judgement.number(item) or 0:,.12g}"
+            for item in (operand if isinstance(operand, str) else name).split(PRODUCT)
+        )
+        value = right if isinstance(operand, str) else left
+        return f"{product} = {value}"
+    return ""
