@@ -367,13 +367,23 @@ def _keys(path: KeyPath, value: object, table: FrameworkKeys) -> Iterator[Stated
 
 
 def compiled_relations() -> Iterator[tuple[str, str]]:
-    """Yield each compiled file with the text that it must have."""
+    """Yield each compiled file with the text that it must have.
+
+    Several files of one table, as `megatron-lm.core.yaml`, make one compiled file.
+    """
+    by_name: dict[str, list[dict[str, Any]]] = {}
     for file in relation_files():
-        rows = compile_file(file)
+        rows = by_name.setdefault(file.compiled_name, [])
+        known = {row["id"] for row in rows}
+        for row in compile_file(file):
+            if row["id"] in known:
+                raise file.fault(row, "tabulated twice, in another file of the table")
+            rows.append(row)
+    for name, rows in by_name.items():
         lines = [
             json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows
         ]
-        yield compiled_path(file.compiled_name), "[\n" + ",\n".join(lines) + "\n]\n"
+        yield compiled_path(name), "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def main() -> int:
