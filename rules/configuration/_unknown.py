@@ -23,6 +23,7 @@ class UnknownKey(Record):
     suggestion: Suggestion | None
     certain: bool  # the file holds only keys of the framework
     may_be_new: bool  # nothing like it is tabulated, and the release may be a later one
+    stated: Collection[str]  # all keys of the file
 
     @property
     def name(self) -> str:
@@ -68,7 +69,7 @@ class UnknownKey(Record):
         name = str(self.key.path[-1])
         above, _, meant = slip.path.rpartition(".")
         parent = dotted(self.key.path).removesuffix("[]").rpartition(".")[0]
-        if above != parent or slip.path in {dotted(key.path) for key in self.file.keys}:
+        if above != parent or slip.path in self.stated:
             return None
         if not self._may_be(slip.path):
             return None
@@ -117,6 +118,7 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
             may_be_new=not is_covered
             and policy not in table.settled
             and not _is_telling(suggestion, key, stated),
+            stated=stated,
         )
 
 

@@ -1,6 +1,6 @@
 """Loads the key tables of the training frameworks, and what others call a key."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -48,19 +48,28 @@ def name_elsewhere(framework: str, path: str) -> tuple[str, str] | None:
     if len(last) < _SHORTEST:
         return None
     own = _tables().get(framework, {})
-    text_lists = {
-        (field, name)
-        for name, keys in _tables().items()
-        if name != framework
-        for field, key in keys.items()
-        if _last(key) == last
-    }
-    here = {own[field] for field, _ in text_lists if field in own}
+    fields = {field for field, name in _fields_of(last) if name != framework}
+    here = {own[field] for field in fields if field in own}
     if len(here) != 1:
         return None
     (key,) = here
-    others = sorted(name for field, name in text_lists if own.get(field) == key)
+    others = sorted(name for field, name in _fields_of(last) if own.get(field) == key)
+    others = [name for name in others if name != framework]
     return (" and ".join(others[:2]), key) if _last(key) != last else None
+
+
+def _fields_of(last: str) -> Sequence[tuple[str, str]]:
+    """Return the fields that a key of this last part states, and the framework."""
+    return _by_last().get(last, ())
+
+
+@cache
+def _by_last() -> Mapping[str, Sequence[tuple[str, str]]]:
+    result: dict[str, list[tuple[str, str]]] = {}
+    for name, keys in _tables().items():
+        for field, key in keys.items():
+            result.setdefault(_last(key), []).append((field, name))
+    return result
 
 
 @cache

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from speccheck.validator.evidence.accepted_values import (
     Accepted,
@@ -16,6 +16,9 @@ from speccheck.validator.evidence.key_relations import KeyRelations
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.spelling import KnownNames
 
 # Releases named by year (Megatron-LM 23.04, torchtitan 2024-07) came before the
 # numbered ones of the same framework; no framework here has a major number this high.
@@ -332,21 +335,14 @@ class FrameworkKeys(Record):
 
         above, _, leaf = dotted(path).removesuffix("[]").rpartition(".")
         parent = _tabulated(self, above) if above else ""
-        names = [*self.rows, *self.aliases, *self.blocks]
-        leaves = {name: _leaf(name) for name in names}
+        index = _name_index(self)
         if parent is not None:
-            block = parent.removesuffix("[]")
-            words_of = spelling.words_of
-            siblings = (leaves[name] for name in names if _parent(name) == block)
-            match = spelling.closest(
-                leaf,
-                (name for name in siblings if "*" not in name),
-                lambda: {word for name in leaves.values() for word in words_of(name)},
-            )
+            siblings = index.below(parent.removesuffix("[]"))
+            match = spelling.closest(leaf, siblings, lambda: index.words)
             if match is not None:
                 prefix = f"{above}." if above else ""
                 return Suggestion(prefix + match.name, match.kind)
-        elsewhere = [name for name in names if leaves[name] == leaf]
+        elsewhere = index.by_leaf.get(leaf, ())
         if not 0 < len(elsewhere) <= FEW_PLACES:
             foreign = self.elsewhere(dotted(path))
             return Suggestion(foreign[1], "foreign", foreign[0]) if foreign else None
@@ -550,6 +546,40 @@ def _patterns(
         first = "*" if "*" in parts[0] else parts[0]
         result.setdefault(first, []).append((place, name, parts))
     return result
+
+
+class _NameIndex:
+    """All names of a table, by the block that they stand in and by their last part."""
+
+    def __init__(self, table: FrameworkKeys) -> None:
+        from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
+
+        self.by_leaf: dict[str, list[str]] = {}
+        self._leaves: dict[str, list[str]] = {}
+        self._below: dict[str, spelling.KnownNames] = {}
+        for name in (*table.rows, *table.aliases, *table.blocks):
+            leaf = _leaf(name)
+            self.by_leaf.setdefault(leaf, []).append(name)
+            self._leaves.setdefault(_parent(name), []).append(leaf)
+        self.words = frozenset(
+            word for leaf in self.by_leaf for word in spelling.words_of(leaf)
+        )
+
+    def below(self, block: str) -> "KnownNames":
+        """Return the names that may stand in a block."""
+        result = self._below.get(block)
+        if result is None:
+            from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
+
+            leaves = self._leaves.get(block, ())
+            result = spelling.KnownNames(leaf for leaf in leaves if "*" not in leaf)
+            self._below[block] = result
+        return result
+
+
+@lru_cache(maxsize=64)
+def _name_index(table: FrameworkKeys) -> _NameIndex:
+    return _NameIndex(table)
 
 
 def _parent(name: str) -> str:

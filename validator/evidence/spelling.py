@@ -41,6 +41,36 @@ def distance(left: str, right: str) -> int:
     return row[-1]
 
 
+def _edits_up_to(most: int, left: str, right: str) -> int | None:
+    """Return the distance of two texts; None where it is above `most`.
+
+    Only the part of the table near its diagonal is filled: all else costs more.
+    """
+    if abs(len(left) - len(right)) > most:
+        return None
+    beyond = most + 1
+    width = len(right)
+    before: list[int] = []
+    row = [min(j, beyond) for j in range(width + 1)]
+    for i, a in enumerate(left, 1):
+        older, before = before, row
+        row = [beyond] * (width + 1)
+        row[0] = min(i, beyond)
+        for j in range(max(1, i - most), min(width, i + most) + 1):
+            b = right[j - 1]
+            cost = before[j - 1] + (a != b)
+            if before[j] < cost:
+                cost = before[j] + 1
+            if row[j - 1] < cost:
+                cost = row[j - 1] + 1
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, older[j - 2] + 1)
+            row[j] = cost
+        if min(row) > most:
+            return None
+    return row[-1] if row[-1] <= most else None
+
+
 LETTERS_PER_EDIT = 7  # names longer than two edits' worth may differ by one more
 SHORT_NAME = 5  # up to so many letters one edit, above two or more
 SHORT_WORD = 5  # shorter words are too near to each other to tell a slip
@@ -62,8 +92,73 @@ class SpellingMatch(Record):
     kind: Literal["spelling", "word"]
 
 
+class _Name(Record):
+    """A known name, taken apart once for all that are compared with it."""
+
+    name: str
+    plain: str
+    letters: int  # a bit for each time that one occurs
+
+
+class KnownNames:
+    """Names that may stand in one place, sorted so that few are compared with another.
+
+    Attributes:
+        names: all of them.
+    """
+
+    __slots__ = ("_by_beginning", "_by_shape", "_by_words", "names")
+
+    def __init__(self, known: Iterable[str]) -> None:
+        """Sort the names by digits and length, by words, and by their beginning."""
+        self.names = sorted({*known})
+        self._by_shape: dict[str, dict[int, list[_Name]]] = {}
+        self._by_words: dict[tuple[str, ...], list[str]] = {}
+        self._by_beginning: dict[tuple[str, int], list[str]] = {}
+        for name in self.names:
+            plain = _plain(name)
+            lengths = self._by_shape.setdefault(_digits(plain), {})
+            lengths.setdefault(len(plain), []).append(
+                _Name(name, plain, _letters(plain))
+            )
+            words = words_of(name)
+            self._by_words.setdefault((*words,), []).append(name)
+            beginning = name.lstrip("-").lower()[:2]
+            self._by_beginning.setdefault((beginning, len(words)), []).append(name)
+
+    def nearest(self, written: str) -> str | None:
+        """Return the name with the fewest edits, if those are few for its length."""
+        plain = _plain(written)
+        letters, limit = _letters(plain), _allowed_edits(plain)
+        lengths = self._by_shape.get(_digits(plain), {})
+        near: list[tuple[int, int, str]] = []
+        for length in range(len(plain) - limit, len(plain) + limit + 1):
+            for known in lengths.get(length, ()):
+                # an edit takes away one letter at most, and brings in one at most
+                lost = (letters & ~known.letters).bit_count()
+                if lost > limit or (known.letters & ~letters).bit_count() > limit:
+                    continue
+                if known.name == written:
+                    continue
+                edits = _edits_up_to(limit, *_differing_parts(plain, known.plain))
+                if edits is not None:
+                    near.append((edits, distance(written, known.name), known.name))
+        return min(near)[2] if near else None
+
+    def with_block_word(self, words: Sequence[str]) -> list[str]:
+        """Return the names that have a word like `config` more, or less."""
+        ours = (*words,)
+        alike = [(*ours, word) for word in BLOCK_WORDS]
+        alike += [ours[:-1]] if ours[-1] in BLOCK_WORDS else []
+        return [name for other in alike for name in self._by_words.get(other, ())]
+
+    def beginning_as(self, words: Sequence[str]) -> list[str]:
+        """Return the names of as many words that begin with the same two letters."""
+        return self._by_beginning.get((words[0][:2], len(words)), [])
+
+
 def closest(
-    written: str, known: Iterable[str], vocabulary: Callable[[], Collection[str]]
+    written: str, known: KnownNames, vocabulary: Callable[[], Collection[str]]
 ) -> SpellingMatch | None:
     """Return the known name that `written` most likely stands for, or None.
 
@@ -73,18 +168,16 @@ def closest(
         vocabulary: gives the words that occur in known names; a difference that is
             itself such a word is taken for a choice, not for a slip.
     """
-    names = sorted(set(known) - {written})
-    near = _nearest(written, names)
+    near = known.nearest(written)
     if near is not None:
         return SpellingMatch(
             near, "spelling" if _is_slip(written, near, vocabulary()) else "word"
         )
     ours = words_of(written)
-    block = [name for name in names if _is_same_block(ours, words_of(name))]
+    block = [name for name in known.with_block_word(ours) if name != written]
     if block:
-        return SpellingMatch(min(block, key=len), "word")
-    start = ours[0][:2]
-    others = [name for name in names if name.lstrip("-").lower().startswith(start)]
+        return SpellingMatch(min(block, key=lambda name: (len(name), name)), "word")
+    others = [name for name in known.beginning_as(ours) if name != written]
     shortened = [name for name in others if _is_shortened(ours, words_of(name))]
     if shortened:
         return SpellingMatch(min(shortened, key=len), "word")
@@ -97,25 +190,15 @@ def words_of(name: str) -> list[str]:
     return name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
 
 
-def _nearest(written: str, names: Iterable[str]) -> str | None:
-    plain = _plain(written)
-    letters, numbers = set(plain), _digits(plain)
-    limit = _allowed_edits(plain)
-    near: list[tuple[int, int, str]] = []
-    for name in names:
-        other = _plain(name)
-        if abs(len(other) - len(plain)) > limit or _digits(other) != numbers:
-            continue
-        # an edit takes away one letter at most, and brings in one at most
-        lost = sum(
-            max(0, plain.count(letter) - other.count(letter)) for letter in letters
-        )
-        if lost > limit or lost + len(other) - len(plain) > limit:
-            continue
-        edits = distance(*_differing_parts(plain, other))
-        if edits <= limit:
-            near.append((edits, distance(written, name), name))
-    return min(near)[2] if near else None
+def _letters(plain: str) -> int:
+    """Return a bit for the first, second and third time that each letter occurs."""
+    once = twice = thrice = 0
+    for letter in plain:
+        bit = 1 << (ord(letter) & 127)
+        thrice |= twice & bit
+        twice |= once & bit
+        once |= bit
+    return once | twice << 128 | thrice << 256
 
 
 def _differing_parts(left: str, right: str) -> tuple[str, str]:
@@ -151,12 +234,6 @@ def _is_misspelt_word(written: str, word: str) -> bool:
     if len(short) < SHORT_WORD or short[0] != long[0] or long == short + "s":
         return False
     return distance(written, word) <= max(1, len(short) // LETTERS_PER_SLIP)
-
-
-def _is_same_block(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether one is the other with a word like `config` behind it."""
-    short, long = sorted((list(ours), list(theirs)), key=len)
-    return long[:-1] == short and long[-1] in BLOCK_WORDS
 
 
 def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:

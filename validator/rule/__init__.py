@@ -220,9 +220,9 @@ def places_of(where: Where) -> tuple[Place, ...]:
         return (where,)
     if isinstance(where, Value):
         return where.places
-    places: list[Place] = []
+    places: dict[Place, None] = {}
     for item in _several(where):
-        places.extend(place for place in places_of(item) if place not in places)
+        places.update(dict.fromkeys(places_of(item)))
     return tuple(places)
 
 
