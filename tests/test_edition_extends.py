@@ -59,7 +59,7 @@ def test_the_draft_adds_what_primary_sources_support() -> None:
     before, after = load_edition("1.0"), load_edition("1.1-draft")
     added = [one for name, one in after.clauses.items() if name not in before.clauses]
     assert {one.id for one in added} == {
-        *("FAB-070", "FAB-071", "MRC-023", "MRC-024", "MRC-025", "MRC-026"),
+        *("CONF-012", "FAB-070", "FAB-071", "MRC-023", "MRC-024", "MRC-025", "MRC-026"),
     }
     for one in added:
         assert one.level == "should"

@@ -194,7 +194,7 @@ def test_mistakes_are_refused(name: str, mistake: Mistake) -> None:
     [
         # YAML 1.1 reads numbers and switches that YAML 1.2, as editors read, does not
         ("nanotron", RIGHT["nanotron"].replace("15_000", "'15_000'")),
-        ("axolotl", "bf16: 'yes'\nsample_packing: 'off'\nlearning_rate: '2e-5'\n"),
+        ("axolotl", "base_model: a\nmicro_batch_size: 1\nbf16: 'yes'\nsample_packing: 'off'\nlearning_rate: '2e-5'\n"),
         ("llamafactory", "learning_rate: 1e-4\ndo_train: 'on'\n"),
         ("torchtune", "optimizer: {lr: 2e-5}\n"),
         ("verl", "actor_rollout_ref: {actor: {optim: {lr: 1e-6}}}\n"),

@@ -6,14 +6,12 @@ from typing import Any
 Row = Mapping[str, Any]
 
 FAMILIES = {"hf-training-arguments": "transformers"}
-CARRIED = (
-    *("choices", "range", "deprecated", "deprecated_by", "renamed", "aliases"),
-    "required",
-)
+CARRIED = (*("choices", "range", "deprecated", "deprecated_by", "renamed", "aliases"),)
 FREE = ("map", "object", "any", "list")
 KNOWN_FIELDS = frozenset(
     {
         *CARRIED,
+        "required",
         *("path", "type", "since", "removed_in", "default", "default_history"),
         *("default_by_group", "unit", "group", "seen", "note", "confidence", "source"),
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
@@ -72,8 +70,19 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         },
         "blocks": blocks,
         "patterns": [name for name in (*keys, *blocks) if "*" in name],
+        "required": [name for name, row in rows.items() if is_required(row)],
         "keys": keys,
     }
+
+
+def is_required(row: Row) -> bool:
+    """Return whether every tabulated release demands a key, in whichever class."""
+    is_always_there = "<=" in str(row.get("since", "")) and not row.get("removed_in")
+    return (
+        bool(row.get("required"))
+        and is_always_there
+        and row.get("group", "core") == "core"
+    )
 
 
 def _blocks(names: Iterable[str]) -> set[str]:

@@ -98,7 +98,9 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         return
     opening = table.opened_by
     is_opened = bool(opening) and any(dotted(key.path) in opening for key in file.keys)
-    is_covered = table.covers(file.version)
+    is_covered = table.covers(file.version) or (
+        file.version is None and not table.is_outgrown(key.path for key in file.keys)
+    )
     stated = {dotted(key.path) for key in file.keys} if file.unknown else set()
     above: set[KeyPath] = set()
     for key in file.unknown:

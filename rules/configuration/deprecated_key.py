@@ -6,6 +6,9 @@ already mean something else.
 What passes: current keys. Keys that the stated version has removed are told by
 removed_key.
 
+Where the release is not stated, a key that a newer one removed is a warning that names
+that release.
+
 Where it does not apply: versions that do not have the successor yet; where the version
 is not stated, keys whose successor is newer than the oldest version tabulated.
 
@@ -20,10 +23,15 @@ Good::
     "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from speccheck.validator.evidence.finding import Fix
-from speccheck.validator.evidence.framework_keys import KeyRow, dotted
+from speccheck.validator.evidence.framework_keys import (
+    FrameworkKeys,
+    KeyRow,
+    dotted,
+    parse_version,
+)
 from speccheck.validator.evidence.mending import combined, renamed_key
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -36,36 +44,64 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
         table = file.catalogue
         if table is None:
             continue
-        version = file.version
-        stated_key_sets = [
+        gone = [*_gone(file, table)]
+        keys = [
             (key, row)
             for key in file.outdated
             if (row := table.lookup(key.path)) is not None
-            and table.deprecated(key.path, version)
-            and not table.removed(key.path, version)
+            and table.deprecated(key.path, file.version)
+            and not row.removed_in
         ]
-        if not stated_key_sets:
+        if keys:
+            names = [_with_successor(dotted(key.path), row) for key, row in keys]
+            yield fail(
+                f"{', '.join(names)} {'is' if len(keys) == 1 else 'are'} "
+                f"deprecated in {table.family}",
+                at=[key.place for key, _ in keys],
+                measured=len(keys),
+                required=0,
+                cost="a later version refuses or ignores what stands there",
+                remedy=_remedy(keys),
+                fix=_fix(file, keys),
+            )
+        if gone:
+            names = [
+                f"{_with_successor(dotted(key.path), row)}, in {_release(table, row)}"
+                for key, row in gone
+            ]
+            yield fail(
+                f"newer releases removed {'; '.join(names)}; which release the job "
+                "runs on is not stated",
+                at=[key.place for key, _ in gone],
+                measured=len(gone),
+                required=0,
+                cost="from that release on it is refused or has no effect",
+                remedy=_remedy(gone),
+            )
+        if not keys and not gone:
             yield passed()
+
+
+def _release(table: FrameworkKeys, row: KeyRow) -> str:
+    """Return the release that removed a key, with the name of what was released."""
+    text = row.removed_in
+    return text if parse_version(text).framework else f"{table.family} {text}"
+
+
+def _gone(file: KeyedFile, table: FrameworkKeys) -> Iterator[tuple[StatedKey, KeyRow]]:
+    """Yield the keys that a release removed, where the file may run on that one."""
+    version = file.version
+    for key in file.outdated:
+        row = table.lookup(key.path)
+        if row is None or not row.removed_in or table.removed(key.path, version):
             continue
-        names = [_with_successor(dotted(key.path), row) for key, row in stated_key_sets]
-        yield fail(
-            f"{', '.join(names)} {'is' if len(stated_key_sets) == 1 else 'are'} "
-            "deprecated in "
-            f"{table.family}",
-            at=[key.place for key, _ in stated_key_sets],
-            measured=len(stated_key_sets),
-            required=0,
-            cost="a later version refuses or ignores what stands there",
-            remedy=_remedy(stated_key_sets),
-            fix=_fix(file, stated_key_sets),
-        )
+        if version is None or version.or_newer:
+            yield key, row
 
 
-def _fix(
-    file: KeyedFile, stated_key_sets: Sequence[tuple[StatedKey, KeyRow]]
-) -> Fix | None:
+def _fix(file: KeyedFile, keys: Sequence[tuple[StatedKey, KeyRow]]) -> Fix | None:
     """All keys by their new names; None where one of them means something else."""
-    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in stated_key_sets]
+    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in keys]
     certain = [fix for fix in fixes if fix is not None]
     if len(certain) < len(fixes):
         return None
@@ -80,8 +116,8 @@ def _with_successor(name: str, row: KeyRow) -> str:
     return f"{name} (now {successors})" if successors else name
 
 
-def _remedy(stated_key_sets: Sequence[tuple[StatedKey, KeyRow]]) -> str:
-    successors = [name for _, row in stated_key_sets for name in row.deprecated_by]
+def _remedy(keys: Sequence[tuple[StatedKey, KeyRow]]) -> str:
+    successors = [name for _, row in keys for name in row.deprecated_by]
     if not successors:
-        return "Delete it." if len(stated_key_sets) == 1 else "Delete the keys."
+        return "Delete it." if len(keys) == 1 else "Delete the keys."
     return f"Use {', '.join(dict.fromkeys(successors))}."

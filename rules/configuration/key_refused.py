@@ -5,8 +5,8 @@ after the allocation has been granted.
 
 What passes: keys of the framework, in any of its tabulated versions.
 
-What stays unknown: a key like none of them, where the release is not known or is later
-than the tabulated ones: it may be a new key.
+What stays unknown: a key like none of them, where the stated release is later than the
+tabulated ones, or another key of the file came with the newest of those.
 
 Where it does not apply: frameworks that ignore unknown keys (key_silently_ignored), and
 files whose training script may define keys of its own: there only a slip of a known key

@@ -5,8 +5,8 @@ and context-parallel keys have run unnoticed for whole trainings.
 
 What passes: keys of the framework, in any of its tabulated versions.
 
-What stays unknown: a key like none of them, where the release is not known or is later
-than the tabulated ones: it may be a new key.
+What stays unknown: a key like none of them, where the stated release is later than the
+tabulated ones, or another key of the file came with the newest of those.
 
 Where it does not apply: frameworks that refuse unknown keys (key_refused), and files to
 which plugins may add keys.

@@ -1,5 +1,6 @@
 """The JSON Schema of a framework's configuration file, made of its key table."""
 
+from compile_frameworks import is_required
 from framework_schemas.dialects import Dialect, loader_of
 from framework_schemas.key_tree import Node, Row, tree_of
 from framework_schemas.sections import Sections
@@ -135,11 +136,7 @@ class _Maker:
         return sorted(
             name
             for name, item in node.below.items()
-            if item.row is not None
-            and item.row.get("required")
-            and str(item.row.get("since", "")).startswith("<=")
-            and not item.row.get("removed_in")
-            and not item.row.get("group")
+            if item.row is not None and is_required(item.row)
         )
 
 

@@ -162,6 +162,7 @@ def _load(name: str, section: str) -> FrameworkKeys:
             for format_id, row in document.get("loaders", {}).items()
         },
         relations=partial(load_relations, name, section),
+        required=tuple(part["required"]),
     )
 
 

@@ -1,7 +1,7 @@
 """The keys that a training framework knows, and what it does with any other key."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -18,7 +18,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.spelling import KnownNames
+    from speccheck.validator.evidence.spelling import NameTable
 
 # Releases named by year (Megatron-LM 23.04, torchtitan 2024-07) came before the
 # numbered ones of the same framework; no framework here has a major number this high.
@@ -146,7 +146,6 @@ class KeyRow(Record):
     deprecated_by: Sequence[str] = ()
     renamed: bool = False
     aliases: Sequence[str] = ()
-    required: bool = False
     defaults: Sequence[Sequence[KeyValue]] = ()
     defaults_by_group: Mapping[str, KeyValue] | None = None
 
@@ -236,6 +235,7 @@ class FrameworkKeys(Record):
         reader: what reads the keys, as messages name it: axolotl, SkyPilot, MPIJob.
         loaders: how the loader of each format takes values, by format.
         relations: loads what its keys do together.
+        required: keys that every tabulated release demands.
     """
 
     framework: str
@@ -254,6 +254,7 @@ class FrameworkKeys(Record):
     reader: str = ""
     loaders: Mapping[str, Loader] = {}
     relations: Callable[[], KeyRelations] = _no_relations
+    required: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -297,6 +298,16 @@ class FrameworkKeys(Record):
         return any(
             not framework_version.surely_before(own) for framework_version in newest
         )
+
+    def is_outgrown(self, paths: Iterable[KeyPath]) -> bool:
+        """Return whether one of the keys came with the newest of the tabulated states.
+
+        Who uses it may use what came after the table was made as well.
+        """
+        newest = {text for text in self.versions if not parse_version(text).number}
+        newest.add(self.newest)
+        rows = (self.lookup(path) for path in paths)
+        return any(row is not None and row.since in newest for row in rows)
 
     @property
     def newest(self) -> str:
@@ -556,7 +567,7 @@ class _NameIndex:
 
         self.by_leaf: dict[str, list[str]] = {}
         self._leaves: dict[str, list[str]] = {}
-        self._below: dict[str, spelling.KnownNames] = {}
+        self._below: dict[str, spelling.NameTable] = {}
         for name in (*table.rows, *table.aliases, *table.blocks):
             leaf = _leaf(name)
             self.by_leaf.setdefault(leaf, []).append(name)
@@ -565,14 +576,14 @@ class _NameIndex:
             word for leaf in self.by_leaf for word in spelling.words_of(leaf)
         )
 
-    def below(self, block: str) -> "KnownNames":
+    def below(self, block: str) -> "NameTable":
         """Return the names that may stand in a block."""
         result = self._below.get(block)
         if result is None:
             from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
 
             leaves = self._leaves.get(block, ())
-            result = spelling.KnownNames(leaf for leaf in leaves if "*" not in leaf)
+            result = spelling.NameTable(leaf for leaf in leaves if "*" not in leaf)
             self._below[block] = result
         return result
 

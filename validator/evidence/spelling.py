@@ -100,7 +100,7 @@ class _Name(Record):
     letters: int  # a bit for each time that one occurs
 
 
-class KnownNames:
+class NameTable:
     """Names that may stand in one place, sorted so that few are compared with another.
 
     Attributes:
@@ -158,7 +158,7 @@ class KnownNames:
 
 
 def closest(
-    written: str, known: KnownNames, vocabulary: Callable[[], Collection[str]]
+    written: str, known: NameTable, vocabulary: Callable[[], Collection[str]]
 ) -> SpellingMatch | None:
     """Return the known name that `written` most likely stands for, or None.
 
