@@ -37,6 +37,8 @@ TRUE_ERRORS = {
     error for error, verdict in read_judged().errors.items() if verdict.is_true
 }
 LEAST_KNOWN_KEYS = 0.98
+# Each class of model has keys of its own.
+PARTLY_TABULATED = {"hf-model-config"}
 
 
 def judged(folder: Path, report: Path, *words: str) -> dict[str, Any]:
@@ -102,6 +104,8 @@ def test_the_keys_of_published_files_are_known(name: str) -> None:
             for reading in file.readings:
                 keyed = reading.keyed
                 if keyed is None or keyed.catalogue is None:
+                    continue
+                if name in PARTLY_TABULATED:
                     continue
                 for key in keyed.keys:
                     is_known = keyed.catalogue.is_known(key.path)

@@ -5,7 +5,10 @@ from typing import Any
 
 Row = Mapping[str, Any]
 
-FAMILIES = {"hf-training-arguments": "transformers"}
+FAMILIES = {
+    "hf-training-arguments": "transformers",
+    "hf-model-config": "transformers",
+}
 CARRIED = (*("choices", "range", "deprecated", "deprecated_by", "renamed", "aliases"),)
 FREE = ("map", "object", "any", "list")
 KNOWN_FIELDS = frozenset(

@@ -11,7 +11,6 @@ from speccheck.validator.evidence.framework_keys import (
 from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdict, unknown
 
 
@@ -98,16 +97,14 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         return
     opening = table.opened_by
     is_opened = bool(opening) and any(dotted(key.path) in opening for key in file.keys)
+    is_foreign = file.is_of_another_parser
     is_covered = table.covers(file.version) or (
-        file.version is None and not table.is_outgrown(key.path for key in file.keys)
+        file.version is None
+        and not is_foreign
+        and not table.is_outgrown(key.path for key in file.keys)
     )
     stated = {dotted(key.path) for key in file.keys} if file.unknown else set()
-    above: set[KeyPath] = set()
-    for key in file.unknown:
-        path = key.path
-        if above and any(path[:depth] in above for depth in range(1, len(path) + 1)):
-            continue
-        above.add(path)
+    for key in file.topmost_unknown():
         policy = table.policy(key.path, file.version)
         if (policy == "reject") != refused:
             continue
@@ -119,7 +116,7 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
             certain=not is_opened and not table.is_open(key.path),
             may_be_new=not is_covered
             and policy not in table.settled
-            and not _is_telling(suggestion, key, stated),
+            and not _is_telling(suggestion, key, stated, is_foreign=is_foreign),
             stated=stated,
         )
 
@@ -144,18 +141,23 @@ def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
 
 
 def _is_telling(
-    suggestion: Suggestion | None, key: StatedKey, stated: Collection[str]
+    suggestion: Suggestion | None,
+    key: StatedKey,
+    stated: Collection[str],
+    *,
+    is_foreign: bool,
 ) -> bool:
     """Whether the key is surely meant to be another one.
 
-    A slip of the keyboard always tells. Another word does not when the key with the
+    A slip of the keyboard always tells, and nothing else where another parser may read
+    the file. Another word does not when the key with the
     tabulated word is stated as well. The same name at another level tells only of
     single keys at the top: sections below have names in common, and a later release
     gives one of them what another has already.
     """
     if suggestion is None or suggestion.kind == "spelling":
         return suggestion is not None
-    if suggestion.path in stated:
+    if suggestion.path in stated or is_foreign:
         return False
     return suggestion.kind != "level" or (len(key.path) == 1 and not key.is_block)
 

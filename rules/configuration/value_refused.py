@@ -32,7 +32,6 @@ from speccheck.validator.evidence.accepted_values import (
     value_fault,
 )
 from speccheck.validator.evidence.finding import Fix, to_set
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place
@@ -86,7 +85,7 @@ def _faults(
         if table is None or not _loader(file):
             continue
         loader = table.loaders[file.format]
-        is_fork = loader.closes_choices and _has_foreign_keys(file, table)
+        is_fork = loader.closes_choices and any(file.unlike_keys())
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
             taken = table.accepted(key.path, file.format) if key.is_sure else None
@@ -96,12 +95,6 @@ def _faults(
             fault = value_fault(taken, key.value) if taken is not None else None
             if fault is not None and not (is_fork and fault.kind == "choice"):
                 yield file, key, fault
-
-
-def _has_foreign_keys(file: KeyedFile, table: FrameworkKeys) -> bool:
-    """Return whether a key is neither of a tabulated release nor a slip of one."""
-    suggestions = (table.suggest(key.path) for key in file.unknown)
-    return any(meant is None or meant.kind != "spelling" for meant in suggestions)
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:

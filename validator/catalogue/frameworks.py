@@ -104,6 +104,7 @@ FRAMEWORK_OF_FORMAT = {
     "axolotl": KeyTable("axolotl"),
     "deepspeed": KeyTable("deepspeed"),
     "gpt-neox": KeyTable("gpt-neox"),
+    "hf-model-config": KeyTable("hf-model-config"),
     "hf-trainer": KeyTable("hf-training-arguments"),
     "litgpt": KeyTable("litgpt"),
     "llamafactory": KeyTable("llamafactory"),

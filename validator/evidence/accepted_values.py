@@ -55,7 +55,8 @@ class Loader(Record):
         takes_auto: the text `auto` may stand for every number and switch.
         interpolates: a text with `${...}`, or `???`, may stand for every value.
         is_mined: the types were gathered from published files, not from declarations:
-            of texts, lists and blocks they are a hint and refuse nothing.
+            of texts, lists and blocks they are a hint and refuse nothing, and a whole
+            number may be any.
         joins_lists: a list may be written as one text of several words.
         demands: keys that the table calls required must stand in the file itself; where
             a command line may state them, their absence is no fault of the file.
@@ -298,7 +299,7 @@ def _add_list(
 def _add_number(
     result: Accepted, kind: str, handling: Handling, loader: Loader
 ) -> None:
-    if kind == "int":
+    if kind == "int" and not loader.is_mined:
         result.take("integer", word="a whole number")
     else:
         result.take("number", word="a number")

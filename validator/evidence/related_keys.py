@@ -395,7 +395,9 @@ def related_matches(
     """Yield what the files of a plan show, framework by framework."""
     by_table: dict[FrameworkKeys, list[KeyedFile]] = {}
     for file in stated.files:
-        if file.catalogue is not None and file.keys:
+        if file.catalogue is None or not file.keys:
+            continue
+        if not file.is_of_another_parser:  # a fork refuses other things
             by_table.setdefault(file.catalogue, []).append(file)
     tables = {
         catalogue.framework: _Table(files, catalogue)

@@ -1,5 +1,7 @@
 """The files as read: which keys stand in them, how, and what was odd about them."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, FrameworkVersion
@@ -8,6 +10,9 @@ from speccheck.validator.evidence.value import KeyPath, Place, Value, dotted
 
 # `s3://a`: nothing shorter is an address, and credentials are longer still.
 _SHORTEST_TEXT = 6
+
+
+_MOST_SLIPS = 2  # keys of one file that resemble no other, by the same hand
 
 
 class InDocument(Record):
@@ -95,6 +100,32 @@ class KeyedFile(Record):
     outdated: tuple[StatedKey, ...] = ()
     texts: tuple[tuple[StatedKey, str], ...] = ()
     hidden: str = ""
+
+    def topmost_unknown(self) -> Iterator[StatedKey]:
+        """Yield the unknown keys, but none below an unknown block."""
+        above: set[KeyPath] = set()
+        for key in self.unknown:
+            path = key.path
+            if any(path[:depth] in above for depth in range(1, len(path) + 1)):
+                continue
+            above.add(path)
+            yield key
+
+    def unlike_keys(self) -> Iterator[StatedKey]:
+        """Yield the unknown keys that are no slip of a key beside them."""
+        for key in self.topmost_unknown():
+            meant = self.catalogue.suggest(key.path) if self.catalogue else None
+            if meant is None or meant.kind not in {"spelling", "word"}:
+                yield key
+
+    @property
+    def is_of_another_parser(self) -> bool:
+        """Whether a fork may read the file: slips come alone.
+
+        Several keys like none that is tabulated are the mark of a parser that knows
+        more, and refuses other things.
+        """
+        return len([*islice(self.unlike_keys(), _MOST_SLIPS + 1)]) > _MOST_SLIPS
 
     def looked_up(self) -> "KeyedFile":
         """The file with its keys sorted once for all the rules that ask for some."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.mapping import (
     add_defaults,
@@ -106,7 +107,7 @@ def read(document: Document) -> Reading:
     if tied is not None:
         put(sheet, "model.tied_embeddings", boolean(tied), ("tie_word_embeddings",))
     _identity(sheet, data)
-    return Reading(sheet, keyed_file(document, _FORMAT, None))
+    return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 
 def _key_value_heads(
