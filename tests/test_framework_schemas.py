@@ -32,7 +32,7 @@ from speccheck.validator.sources.files import read_file
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "editors.md"
 LEAST_VALID = 0.98
-# Of command lines, and of what tools write: docs/editors.md says why they have no schema.
+# Of command lines, and of what tools write; docs/editors.md says why.
 WITHOUT_A_FILE = {"hf-model-config", "launchers"}
 PUBLISHED_FILES = [
     (name, path)

@@ -26,3 +26,8 @@ def fix_of(match: KeyRelationMatch) -> Fix | None:
         for key, value in match.edits
     )
     return Fix(" and ".join(says), changes, match.relation.fix_is_safe)
+
+
+def in_release(match: KeyRelationMatch) -> str:
+    """Return from which release on a match holds, where that of the job is unknown."""
+    return f"; so from release {match.only_from} on" if match.only_from else ""

@@ -21,7 +21,7 @@ Good::
     warmup_steps: 100
 """
 
-from speccheck.rules.configuration._relations import fix_of
+from speccheck.rules.configuration._relations import fix_of, in_release
 from speccheck.validator.evidence.related_keys import RelatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -35,7 +35,7 @@ def setting_overridden(related: RelatedKeys) -> Verdicts:
             continue
         is_clean = False
         yield fail(
-            match.text,
+            match.text + in_release(match),
             at=match.places,
             cost="one of the settings has no effect",
             remedy=match.relation.remedy,

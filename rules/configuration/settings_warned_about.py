@@ -6,6 +6,8 @@ against. The warning scrolls by in a log of thousands of lines.
 
 What passes: files of which no relation of the framework's table holds.
 
+Where the release is not stated, what newer ones refuse is told here, with the release.
+
 Where it does not apply: frameworks without such a table.
 
 Source: schemas/catalogues/relations, each row with the file and line of the framework's
@@ -21,7 +23,7 @@ Good::
     unfrozen_parameters: [lm_head]
 """
 
-from speccheck.rules.configuration._relations import fix_of
+from speccheck.rules.configuration._relations import fix_of, in_release
 from speccheck.validator.evidence.related_keys import RelatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -30,14 +32,17 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def settings_warned_about(related: RelatedKeys) -> Verdicts:
     """Judge each relation of which the framework warns."""
     is_clean = related.has_relations
-    for match in related.matches("warned", "deprecated"):
-        if match.missing:
+    for match in related.matches("warned", "deprecated", "refused", "removed"):
+        is_refused = match.relation.kind in {"refused", "removed"}
+        if match.missing or (is_refused and not match.only_from):
             continue
         is_clean = False
         yield fail(
-            match.text,
+            match.text + in_release(match),
             at=match.places,
-            cost="the framework warns, and goes on otherwise than the file reads",
+            cost="the framework stops from that release on"
+            if is_refused
+            else "the framework warns, and goes on otherwise than the file reads",
             remedy=match.relation.remedy,
             fix=fix_of(match),
         )

@@ -93,7 +93,10 @@ def _faults(
                 yield file, key, None
                 continue
             fault = value_fault(taken, key.value) if taken is not None else None
-            if fault is not None and not (is_fork and fault.kind == "choice"):
+            # several words after a flag that takes one: `--load path to the model`
+            is_filler = loader.language == "shell" and isinstance(key.value, list)
+            is_open = is_filler or (is_fork and fault and fault.kind == "choice")
+            if fault is not None and not is_open:
                 yield file, key, fault
 
 

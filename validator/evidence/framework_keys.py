@@ -191,7 +191,6 @@ class Suggestion(Record):
     framework: str = ""
 
 
-_OLDEST = "<="  # begins `since` of a key that the oldest tabulated version has
 MINOR = 2  # parts of a number that name a minor release
 _KEPT = 8192  # paths whose rows are kept: files share keys, and five rules ask for each
 FEW_PLACES = 2  # a name that stands in more places says nothing by itself
@@ -404,7 +403,7 @@ class FrameworkKeys(Record):
         successors = [tuple(name.split(".")) for name in row.deprecated_by]
         if self._own(version) is None:
             rows = [self.lookup(successor) for successor in successors]
-            return any(row and row.since.startswith(_OLDEST) for row in rows)
+            return any(row and not row.since for row in rows)
         return not successors or not all(
             self.too_new(successor, version) for successor in successors
         )

@@ -183,9 +183,14 @@ class _Table:
         if not keys:
             return self._default(name)
         row = self.catalogue.rows.get(name)
-        is_flag = row is not None and row.type == "flag"
+        kinds = row.type.split("|") if row is not None else ()
         # what follows a flag without a value is not its own
-        values = [True if is_flag else key.value for key in keys]
+        values = [
+            True
+            if kinds == ["flag"] or ("bool" in kinds and key.value == [])
+            else key.value
+            for key in keys
+        ]
         if any(value != values[0] for value in values[1:]):
             return Looked(name, None, is_known=False, keys=keys, missing=name)
         is_open = is_filled_in(values[0]) or (values[0] == "auto" and self.takes_auto)
