@@ -515,14 +515,25 @@ def _text(relation: KeyRelation, judgement: _Judgement) -> str:
     sums = _arithmetic(needs or relation.when, judgement)
     ending = f"{relation.reason}{f' ({sums})' if sums else ''}"
     if not needs:
-        return f"{' with '.join(causes)}: {ending}"
+        return f"{_beside(causes)}: {ending}"
     if needs[0] in _GROUPS or needs[1] not in _BROKEN or not _is_between(needs):
-        return f"{' with '.join(causes)} needs {_needed(needs, judgement)}: {ending}"
+        return f"{_beside(causes)} needs {_needed(needs, judgement)}: {ending}"
     name, test, operand = needs
     left, right = _shown_product(name, judgement), _shown_product(operand, judgement)
     others = [text for text in causes if text not in {left, right}]
-    beside = f" with {' with '.join(others)}" if others else ""
+    beside = f" with {_listed(others)}" if others else ""
     return f"{left} {_BROKEN[test]} {right}{beside}: {ending}"
+
+
+def _beside(texts: Sequence[str]) -> str:
+    """Return settings that stand together: `a with b, c and d`."""
+    first, *others = texts or [""]
+    return f"{first} with {_listed(others)}" if others else first
+
+
+def _listed(texts: Sequence[str]) -> str:
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _is_between(condition: Condition) -> bool:
@@ -546,7 +557,7 @@ def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
         parts = [text for part in condition[1:] for text in _causes(part, judgement)]
     elif head == "any":
         held = [part for part in condition[1:] if judgement.holds(part)]
-        parts = _causes(held[0], judgement) if held else []
+        parts = [text for part in held for text in _causes(part, judgement)]
     elif head == "not":
         parts = _causes(condition[1], judgement)
     else:
