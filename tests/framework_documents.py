@@ -115,6 +115,15 @@ dtype: bfloat16
 steps: 100
 enable_checkpointing: true
 """,
+    "megatron-bridge": """\
+model: {seq_length: 8192, tensor_model_parallel_size: 8, freeze_vision_model: False}
+train: {train_iters: 300, global_batch_size: 16, micro_batch_size: 1}
+optimizer: {lr: 2e-6, min_lr: 2e-7}
+scheduler: {lr_decay_style: cosine, lr_warmup_iters: 20}
+checkpoint: {save: ./checkpoints, save_interval: 50}
+dataset: {source: {dataset_name: llava_video_178k, split: "???"}}
+mixed_precision: bf16_mixed
+""",
     "megatron-model-config": """\
 ENV_VARS: {CUDA_DEVICE_MAX_CONNECTIONS: 1}
 MODEL_ARGS:
@@ -259,6 +268,11 @@ MISTAKES = {
         Mistake("remat_policy", "remat_polcy", ""),
         Mistake("steps: 100", "steps: all", "steps"),
         Mistake("dtype: bfloat16", "dtype: bf16", "dtype"),
+    ),
+    "megatron-bridge": (
+        Mistake("size: 8,", "size: eight,", "model.tensor_model_parallel_size"),
+        Mistake("iters: 300", "iters: many", "train.train_iters"),
+        Mistake("cosine", "cosinus", "scheduler.lr_decay_style"),
     ),
     "megatron-model-config": (
         Mistake("layers: 12", "layers: twelve", "MODEL_ARGS.--num-layers"),

@@ -7,7 +7,7 @@ from speccheck.validator.catalogue.frameworks import FRAMEWORK_OF_FORMAT, keys_o
 from speccheck.validator.sources.registry import Readers
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text("utf-8")
-WORDS = {"reject": "refused", "ignore": "ignored"}
+WORDS = {"reject": "refused", "ignore": "ignored", "warn": "warned of"}
 
 
 def rows() -> dict[str, str]:

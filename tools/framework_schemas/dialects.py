@@ -55,6 +55,7 @@ DIALECTS = {
     "llamafactory": Dialect("llamafactory", "LLaMA-Factory"),
     "llm-foundry": Dialect("llm-foundry", "LLM Foundry", wrappers=("parameters",)),
     "maxtext": Dialect("maxtext", "MaxText"),
+    "megatron-bridge": Dialect("megatron-bridge", "Megatron-Bridge"),
     "megatron-model-config": Dialect(
         "megatron-lm", "Megatron-LM model_config.yaml", stands_below="MODEL_ARGS"
     ),

@@ -110,6 +110,7 @@ FRAMEWORK_OF_FORMAT = {
     "llamafactory": KeyTable("llamafactory"),
     "llm-foundry": KeyTable("llm-foundry"),
     "maxtext": KeyTable("maxtext"),
+    "megatron-bridge": KeyTable("megatron-bridge"),
     "megatron-cli": KeyTable("megatron-lm"),
     "megatron-model-config": KeyTable("megatron-lm"),
     "nanotron": KeyTable("nanotron"),

@@ -15,6 +15,27 @@ def _matches(pattern: str, longest: int = 10_000) -> Callable[[str], bool]:
     return is_of_form
 
 
+_LAYOUT_LONGEST = 10_000
+_LAYOUT_REPEATS = (re.compile(r"\(([^)]+)\)\*(\d+)"), re.compile(r"(.)\*(\d+)"))
+
+
+def _is_pipeline_layout(text: str) -> bool:
+    """Return whether a text lays out the stages of a pipeline of Megatron-LM.
+
+    Repetitions are written out first. A text that would grow too long is let through.
+    """
+    layout = text.replace(",", "")
+    for repeat in _LAYOUT_REPEATS:
+        parts = [(part[1], part[2]) for part in repeat.finditer(layout)]
+        if any(len(times) > len(str(_LAYOUT_LONGEST)) for _, times in parts):
+            return True
+        grown = len(layout) + sum(len(part) * int(times) for part, times in parts)
+        if grown > _LAYOUT_LONGEST:
+            return True
+        layout = repeat.sub(lambda part: part[1] * int(part[2]), layout)
+    return re.fullmatch(r"\|*E[t|]*[m|]*L\|*", layout) is not None
+
+
 FORMS: Mapping[str, Callable[[str], bool]] = {
     # Kubernetes: RFC 1123 and 1035 names
     "dns_label": _matches(_DNS_LABEL, 63),
@@ -31,5 +52,7 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
         r"[+-]?(\d+(\.\d*)?|\.\d+)(([KMGTPE]i)|[numkMGTPE]|[eE][+-]?\d+)?"
     ),
     "whole_number": _matches(r"\s*[-+]?\d+\s*"),
+    # Megatron-LM: E embedding, t layer, m prediction layer, L loss, | between stages
+    "megatron_pipeline_layout": _is_pipeline_layout,
     "host_and_port": _matches(r".*:\d{1,5}"),
 }
