@@ -231,6 +231,8 @@ def read(document: Document) -> Reading:
     keyed = keyed_file(
         document, _FORMAT, keys_of_format(_FORMAT), refuses_duplicates=True
     )
+    if "defaults" in data:  # a key that is not here may stand in the files it names
+        keyed = keyed._replace(hidden="defaults")
     return Reading(sheet, keyed, variables=_variables_of(policy))
 
 
