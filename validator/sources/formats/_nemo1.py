@@ -66,7 +66,9 @@ _DTYPE = one_of(_DTYPES)
 
 def _degree(value: object) -> object:
     """Inference takes the degree of the checkpoint where -1 stands."""
-    return Unusable("-1: as the checkpoint has it") if value == -1 else integer_text(value)
+    return (
+        Unusable("-1: as the checkpoint has it") if value == -1 else integer_text(value)
+    )
 
 
 _DEGREES: Fields = {
