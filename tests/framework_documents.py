@@ -157,6 +157,17 @@ distributed:
   pipeline: {pp_schedule: 1f1b}
 model: {_target_: nemo_automodel.NeMoAutoModel, of_the_callable: 1}
 """,
+    "nemo-rl": """\
+defaults: grpo_math_1B.yaml
+policy:
+  model_name: Qwen/Qwen3-8B
+  train_global_batch_size: 512
+  megatron_cfg: {enabled: true, optimizer: {lr: 5.0e-6}}
+  generation: {backend: vllm, vllm_cfg: {of_the_engine: 1}}
+loss_fn: {ratio_clip_c: null, reference_policy_kl_penalty: 1e-2}
+grpo: {num_prompts_per_step: 32, val_at_start: false}
+cluster: {num_nodes: '${mul:2,4}', gpus_per_node: 8}
+""",
     "nemo1": """\
 defaults: [_self_, {override model: tiny}]
 trainer: {devices: 8, num_nodes: 4, precision: bf16, max_steps: "???"}
@@ -288,6 +299,11 @@ MISTAKES = {
         Mistake("pp_schedule", "pp_shedule", "distributed.pipeline"),
         Mistake("size: 64", "size: big", "step_scheduler.global_batch_size"),
         Mistake("parallel: false", "parallel: [1]", "distributed.sequence_parallel"),
+    ),
+    "nemo-rl": (
+        Mistake("size: 512", "size: big", "policy.train_global_batch_size"),
+        Mistake("start: false", "start: [1]", "grpo.val_at_start"),
+        Mistake("step: 32", "step: many", "grpo.num_prompts_per_step"),
     ),
     "nemo1": (
         Mistake("decay", "decai", "exp_manager.ema"),

@@ -61,6 +61,7 @@ DIALECTS = {
     ),
     "nanotron": Dialect("nanotron", "Nanotron"),
     "nemo-automodel": Dialect("nemo-automodel", "NeMo AutoModel"),
+    "nemo-rl": Dialect("nemo-rl", "NeMo RL"),
     "nemo1": Dialect("nemo1", "NeMo 1", wrappers=("training",)),
     "olmo": Dialect("olmo", "OLMo"),
     "torchtitan": Dialect("torchtitan", "torchtitan"),

@@ -115,6 +115,7 @@ FRAMEWORK_OF_FORMAT = {
     "megatron-model-config": KeyTable("megatron-lm"),
     "nanotron": KeyTable("nanotron"),
     "nemo-automodel": KeyTable("nemo-automodel"),
+    "nemo-rl": KeyTable("nemo-rl"),
     "nemo1": KeyTable("nemo1"),
     "olmo": KeyTable("olmo"),
     "slurm": KeyTable("launchers", "slurm"),
