@@ -62,6 +62,7 @@ DIALECTS = {
     "nemo-automodel": Dialect("nemo-automodel", "NeMo AutoModel"),
     "nemo1": Dialect("nemo1", "NeMo 1", wrappers=("training",)),
     "olmo": Dialect("olmo", "OLMo"),
+    "olmo-core": Dialect("olmo-core", "OLMo-core"),
     "torchtitan": Dialect("torchtitan", "torchtitan"),
     "torchtune": Dialect("torchtune", "torchtune"),
     "verl": Dialect("verl", "verl"),
