@@ -199,3 +199,8 @@ def test_recognises_the_format() -> None:
     assert 0.8 < READER.detect(bare.document) < 0.9
     other = read('{"model": {}, "trainer": {"devices": 8}, "train_module": 1}')
     assert READER.detect(other.document) == 0.0
+
+
+def test_experts_over_all_ranks_are_left_open() -> None:
+    leaves = changed("train_module", "ep_config", value={"degree": -1})
+    assert leaves.status("parallelism.expert_parallel_size") == "unknown"

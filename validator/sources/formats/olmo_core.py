@@ -13,6 +13,7 @@ from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
     apply,
     boolean,
@@ -164,6 +165,13 @@ def _model(model: Config) -> None:
         block.turn("model.gated_feed_forward", "three matrices", key)
 
 
+def _degree(value: object) -> object:
+    """Experts are split over all ranks where their degree is below zero."""
+    degree = integer_text(value)
+    is_all = isinstance(degree, int) and degree < 0
+    return Unusable("all ranks: the size of the job tells") if is_all else degree
+
+
 def _parallelism(module: Config) -> None:
     ulysses = "parallelism.ulysses_size"
     is_ulysses = module.get("cp_config.uly") is not None
@@ -171,7 +179,7 @@ def _parallelism(module: Config) -> None:
         if module.get(key) is None:
             module.default(leaf, 1, f"{key} is not set")
         elif key != "cp_config" or not is_ulysses:
-            module.put(leaf, f"{key}.degree", integer_text)
+            module.put(leaf, f"{key}.degree", _degree)
     if is_ulysses:
         module.put(ulysses, "cp_config.degree", integer_text)
     else:
