@@ -187,6 +187,19 @@ fsdp: {precision: mixed, sharding_strategy: FULL_SHARD}
 save_folder: '${path.choose:${oc.env:SCRATCH,no_exist},runs}/${run_name}'
 evaluators: [{label: all, type: downstream}]
 """,
+    "olmo-core": """\
+model: {d_model: 1024, n_layers: 16, vocab_size: 50304}
+dataset: {sequence_length: 4096, mix: OLMo-mix-1124}
+data_loader: {global_batch_size: 1048576, num_workers: 4}
+train_module:
+  rank_microbatch_size: 16384
+  max_sequence_length: 4096
+  optim: {lr: 4e-4, betas: [0.9, 0.95]}
+  ac_config: {mode: full}
+trainer:
+  save_folder: /ckpt
+  max_duration: {value: 1000, unit: steps}
+""",
     "torchtitan": """\
 [training]
 seq_len = 8192
@@ -315,6 +328,11 @@ MISTAKES = {
         Mistake("6198", "lucky", "seed"),
         Mistake("adamw", "adam", "optimizer.name"),
         Mistake("label: all, ", "", "evaluators.0"),
+    ),
+    "olmo-core": (
+        Mistake("n_layers: 16", "n_layers: deep", "model.n_layers"),
+        Mistake("16384", "many", "train_module.rank_microbatch_size"),
+        Mistake("unit: steps", "unit: hours", "trainer.max_duration.unit"),
     ),
     "torchtitan": (
         Mistake("8192", '"8192"', "training.seq_len"),

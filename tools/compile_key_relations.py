@@ -194,7 +194,8 @@ class _Compiler:
         if written != {"stated": False}:  # of a fork's own key no table knows
             for part in name.split(PRODUCT):
                 self._name(part)
-        self._names.update(dict.fromkeys(name.split(PRODUCT)))
+        parts = [part for part in name.split(PRODUCT) if not part.isdecimal()]
+        self._names.update(dict.fromkeys(parts))
         if not isinstance(written, dict):
             yield [name, "is", written if isinstance(written, list) else [written]]
             return

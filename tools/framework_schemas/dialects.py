@@ -64,6 +64,7 @@ DIALECTS = {
     "nemo-rl": Dialect("nemo-rl", "NeMo RL"),
     "nemo1": Dialect("nemo1", "NeMo 1", wrappers=("training",)),
     "olmo": Dialect("olmo", "OLMo"),
+    "olmo-core": Dialect("olmo-core", "OLMo-core"),
     "torchtitan": Dialect("torchtitan", "torchtitan"),
     "torchtune": Dialect("torchtune", "torchtune"),
     "verl": Dialect("verl", "verl"),

@@ -118,6 +118,7 @@ FRAMEWORK_OF_FORMAT = {
     "nemo-rl": KeyTable("nemo-rl"),
     "nemo1": KeyTable("nemo1"),
     "olmo": KeyTable("olmo"),
+    "olmo-core": KeyTable("olmo-core"),
     "slurm": KeyTable("launchers", "slurm"),
     "torchrun": KeyTable("launchers", "torchrun"),
     "torchtitan": KeyTable("torchtitan"),

@@ -76,7 +76,7 @@ class KeyRelations:
 def shared_prefix(names: Iterable[str]) -> str:
     """Return the list or free block that all names with one stand below; else empty."""
     prefixes = []
-    for name in (part for product in names for part in product.split(PRODUCT)):
+    for name in names:
         ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
         if ends:
             prefixes.append([name[:end] for end in ends])
@@ -104,7 +104,7 @@ OF_NUMBERS: Mapping[str, Callable[[float, float], Answer]] = {
 
 
 def _texts(value: object) -> list[str]:
-    items = value if isinstance(value, list) else [value]
+    items = value if isinstance(value, list | dict) else [value]
     return [str(item).strip() for item in items]
 
 

@@ -426,7 +426,9 @@ def _judged(
     """Yield a match for each item of the list that the relation is about, or one."""
     only_from = ""
     if relation.since or relation.until:
-        holds = _holds_in_release(relation, own.version)
+        bound = parse_version(relation.since or relation.until)
+        is_ordered = own.catalogue.is_of_family(own.version, bound)
+        holds = _holds_in_release(relation, own.version if is_ordered else None)
         if holds is False:
             return
         only_from = relation.since if holds is None else ""
