@@ -465,7 +465,7 @@ class FrameworkKeys(Record):
     def is_of_family(
         self, framework_version: FrameworkVersion | None, other: FrameworkVersion
     ) -> bool:
-        """Return whether two releases are of one package, so that they can be ordered."""
+        """Return whether two releases are of one package, and so in an order."""
         names = {self.framework: self.family, None: self.family}
         first = framework_version.framework if framework_version else None
         return names.get(first, first) == names.get(other.framework, other.framework)
