@@ -288,9 +288,9 @@ def _trainer(config: Config) -> None:
 def _checkpoints(callback: Config) -> None:
     """Permanent ones, and ephemeral ones for restarts in between."""
     keys = ("ephemeral_save_interval", "save_interval")
-    found = [(steps, key) for key in keys if (steps := callback.whole(key))]
-    if found:
-        steps, key = min(found)
+    intervals = [(steps, key) for key in keys if (steps := callback.whole(key))]
+    if intervals:
+        steps, key = min(intervals)
         callback.state("checkpoint.interval_steps", steps, key)
         callback.turn("checkpoint.enabled", f"{key} is set", key)
     callback.put("checkpoint.asynchronous", "save_async", boolean)
