@@ -77,7 +77,7 @@ def shared_prefix(names: Iterable[str]) -> str:
     """Return the list or free block that all names with one stand below; else empty."""
     prefixes = []
     for name in names:
-        ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
+        ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w* ])\*+", name)]
         if ends:
             prefixes.append([name[:end] for end in ends])
     if not prefixes:
