@@ -222,7 +222,12 @@ def read(document: Document) -> Reading:
         # OmegaConf.load raises on a key that stands twice (omegaconf/_utils.py).
         refuses_duplicates=True,
     )
-    return Reading(sheet, keyed)
+    # The loader takes the word for null, whatever the key (_prepare_for_pydantic).
+    keys = tuple(
+        key._replace(value=None) if str(key.value).lower() == "none" else key
+        for key in keyed.keys
+    )
+    return Reading(sheet, keyed._replace(keys=keys))
 
 
 def _chosen(data: Mapping[str, object]) -> Mapping[str, object]:
