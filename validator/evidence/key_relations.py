@@ -76,7 +76,7 @@ class KeyRelations:
 def shared_prefix(names: Iterable[str]) -> str:
     """Return the list or free block that all names with one stand below; else empty."""
     prefixes = []
-    for name in names:
+    for name in (part for product in names for part in product.split(PRODUCT)):
         ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
         if ends:
             prefixes.append([name[:end] for end in ends])

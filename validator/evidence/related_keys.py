@@ -38,6 +38,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place, Value
 
+_LAST_LIST = re.compile(r"(\[\]|\*+)[^\[\]*]*$")
 _OFF_WORDS = frozenset({"", "no", "none", "false", "null", "off"})
 
 
@@ -282,6 +283,7 @@ class _Judgement:
     def _tests(self, name: str, test: str, operand: Operand) -> Answer:
         """Return the answer of one test of one name, or of a product of names."""
         if test in OF_ALL_ITEMS:
+            self.look(name)
             return OF_ALL_ITEMS[test](self._all_values(name), operand)
         if test in OF_NUMBERS:
             number, other = self.number(name), self.number(operand)
@@ -432,12 +434,25 @@ def _judged(
         if holds is False:
             return
         only_from = relation.since if holds is None else ""
-    prefix = shared_prefix(relation.names)
+    together = {*_taken_together(relation.when), *_taken_together(relation.needs)}
+    prefix = shared_prefix(
+        _LAST_LIST.sub("", name) if name in together else name
+        for name in relation.names
+    )
     for within in own.items(prefix) if prefix else [()]:
         judgement = _Judgement(tables, own, plan, within)
         match = _match(relation, judgement)
         if match is not None:
             yield match._replace(only_from=only_from)
+
+
+def _taken_together(condition: Condition) -> Iterator[str]:
+    """Yield the names whose last list a test looks at as a whole."""
+    if not condition or condition[0] in _GROUPS:
+        for part in condition[1:]:
+            yield from _taken_together(part)
+    elif condition[1] in OF_ALL_ITEMS:
+        yield condition[0]
 
 
 def _holds_in_release(
@@ -564,6 +579,8 @@ def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
         parts = _causes(condition[1], judgement)
     else:
         name, test, operand = condition
+        if test == "stated" and not operand:
+            return []
         names = name.split(PRODUCT)
         if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
             names += [item for item in operand.split(PRODUCT) if not item.isdecimal()]
