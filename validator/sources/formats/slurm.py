@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.context import gpu_facts
 from speccheck.validator.sources.launching import (
@@ -22,6 +24,7 @@ from speccheck.validator.sources.launching import (
     references,
     starts_tasks,
     state_container,
+    unabbreviated,
     word_place,
 )
 from speccheck.validator.sources.mapping import without_place
@@ -32,8 +35,14 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import ShellCommand, ShellWord, options
+from speccheck.validator.sources.shell.script import (
+    Directive,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
+_FORMAT = "slurm"
 _SHORT = {
     "-C": "--constraint",
     "-c": "--cpus-per-task",
@@ -167,7 +176,34 @@ def read(source: Source) -> Reading:
     named = references(source)
     if not source.script.directives and request.job:
         named = tuple(_submitted(reference, sheet) for reference in named)
-    return Reading(sheet, references=named)
+    return Reading(sheet, _keyed(source, request), references=named)
+
+
+def _keyed(source: Source, request: SlurmRequest) -> KeyedFile | None:
+    """The options of `#SBATCH` lines for the rules on configuration hygiene.
+
+    None where they belong to several components, and of a command line: a wrapper may
+    take some of them for itself.
+    """
+    table = keys_of_format(_FORMAT)
+    if table is None or request.has_components or not source.script.directives:
+        return None
+    keys: dict[str, StatedKey] = {}
+    for directive in source.script.directives:
+        written = _SHORT.get(directive.name, directive.name)
+        name = unabbreviated(written, table.rows)
+        row = table.lookup((name,))
+        value: object = directive.value
+        if row is not None and "flag" in row.type:
+            # a switch takes no value: sbatch refuses the word behind it, or skips it
+            value = True if row.type == "flag" else directive.value or True
+        keys[name] = StatedKey((name,), value, _place(source.name, written, directive))
+    return KeyedFile(source.name, _FORMAT, (*keys.values(),), table)
+
+
+def _place(file: str, name: str, directive: Directive) -> Place:
+    span = Span(directive.line, directive.column, max(1, directive.length))
+    return Place(file, name, span=span)
 
 
 def _submitted(named: Reference, sheet: FactSheet) -> Reference:
@@ -399,8 +435,7 @@ def _request_of(source: Source) -> SlurmRequest:
         job = _allocation(source)
     for directive in source.script.directives:
         name = _SHORT.get(directive.name, directive.name)
-        span = Span(directive.line, directive.column, max(1, directive.length))
-        place = Place(source.name, name, span=span)
+        place = _place(source.name, name, directive)
         job[name] = Requested(directive.value.strip("\"'"), place)
     has_components = _COMPONENT.search(source.text) is not None
     # Without an allocation srun makes one of its own, by the options of a job.
@@ -537,4 +572,4 @@ def _count_of(text: str) -> int | None:
     return int(digits) if digits.isdecimal() and int(digits) > 0 else None
 
 
-READER = ScriptReader("slurm", "launcher", detect, read, words=("#SBATCH", *_STARTERS))
+READER = ScriptReader(_FORMAT, "launcher", detect, read, words=("#SBATCH", *_STARTERS))
