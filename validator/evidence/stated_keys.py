@@ -80,6 +80,7 @@ class KeyedFile(Record):
     texts: the keys that hold a text long enough to be an address or a credential, an
         item of a list by itself.
     hidden: a text that may hold further keys, so that the lack of one says nothing.
+    not_read: what looks like a key and is not read as such, each with why.
     """
 
     file: str
@@ -95,6 +96,7 @@ class KeyedFile(Record):
     outdated: tuple[StatedKey, ...] = ()
     texts: tuple[tuple[StatedKey, str], ...] = ()
     hidden: str = ""
+    not_read: tuple[tuple[StatedKey, str], ...] = ()
 
     def looked_up(self) -> "KeyedFile":
         """The file with its keys sorted once for all the rules that ask for some."""

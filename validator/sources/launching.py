@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.mapping import Convert, Unusable, derive_switch
 from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
@@ -250,9 +251,7 @@ def _begins(words: Sequence[ShellWord], position: int) -> bool:
 
 
 def _program_follows(words: Sequence[ShellWord]) -> bool:
-    return any(
-        word.text.endswith(".py") or word.text in MODULE_FLAGS for word in words
-    )
+    return any(word.text.endswith(".py") or word.text in MODULE_FLAGS for word in words)
 
 
 def _is_training(options: Sequence[ShellWord], program: Sequence[ShellWord]) -> bool:
@@ -322,7 +321,7 @@ def python_program(command: ShellCommand) -> ShellWord | None:
 
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
-_SCRIPT_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".env")
+_SOURCED_SUFFIXES = (*SCRIPT_SUFFIXES, ".env")
 _SOURCING = frozenset({"source", "."})
 
 
@@ -460,7 +459,7 @@ def references(source: Source) -> tuple[Reference, ...]:
         named = _named_files(source.name, command, _CONFIG_SUFFIXES)
         if named:
             configs.setdefault(_rank(command), []).append(named)
-        started = _named_files(source.name, command, _SCRIPT_SUFFIXES)
+        started = _named_files(source.name, command, _SOURCED_SUFFIXES)
         if command.words[0].text in _SOURCING:
             sourced.update(started)
         elif started:

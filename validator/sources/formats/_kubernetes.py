@@ -547,8 +547,8 @@ def keyed(
 ) -> KeyedFile:
     """Return the keys without the containers' variables, which are evidence already.
 
-    Their names are left. Nor with `$NAME`: manifests go through envsubst before they are applied, and what
-    such a text leaves open is unknown.
+    Their names are left. Nor with `$NAME`: manifests go through envsubst before they
+    are applied, and what such a text leaves open is unknown.
     """
     whole = keyed_file(document, format_id, keys_of_format(format_id))
     variables = tuple((*container.path, "env") for container in containers)

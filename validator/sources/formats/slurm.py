@@ -4,13 +4,14 @@ Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.context import gpu_facts
@@ -35,6 +36,7 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
+from speccheck.validator.sources.shell.directives import doubtful_directives
 from speccheck.validator.sources.shell.script import (
     Directive,
     ShellCommand,
@@ -82,14 +84,12 @@ _OF_ALLOCATIONS = frozenset(
 )
 _WRAPPERS = 4  # words in front of salloc: `nohup time salloc ...`
 _COMPONENT = lazy_pattern(r"^#SBATCH[ \t]+(?:het|pack)job\b", re.MULTILINE)
-_SCRIPT_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm")
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
 _STARTERS = ("srun", "salloc", "sbatch")
 _NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
 _GPUS = "cluster.gpus_per_node"
-_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 _ALLOCATED = frozenset(
     {
         _NODES,
@@ -198,7 +198,23 @@ def _keyed(source: Source, request: SlurmRequest) -> KeyedFile | None:
             # a switch takes no value: sbatch refuses the word behind it, or skips it
             value = True if row.type == "flag" else directive.value or True
         keys[name] = StatedKey((name,), value, _place(source.name, written, directive))
-    return KeyedFile(source.name, _FORMAT, (*keys.values(),), table)
+    not_read = tuple(_not_read(source, keys))
+    values = (*keys.values(),)
+    return KeyedFile(source.name, _FORMAT, values, table, not_read=not_read)
+
+
+def _not_read(source: Source, keys: Collection[str]) -> Iterator[tuple[StatedKey, str]]:
+    """Yield lines that look like options and are none, or that sbatch complains of.
+
+    A comment may hold what was once asked for: it counts where nothing else does so.
+    """
+    if source.own_text != source.text:
+        return
+    for directive, why in doubtful_directives(source.text):
+        name = _SHORT.get(directive.name, directive.name)
+        if not why.startswith("a blank") or name not in keys:
+            place = _place(source.name, name, directive)
+            yield StatedKey((name,), directive.value, place), why
 
 
 def _place(file: str, name: str, directive: Directive) -> Place:
@@ -208,7 +224,7 @@ def _place(file: str, name: str, directive: Directive) -> Place:
 
 def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     """Options of sbatch on the command line win over those of the batch script."""
-    if not named.target.endswith(_SCRIPTS):
+    if not named.target.endswith(SCRIPT_SUFFIXES):
         return named
     stated = {fact.name for fact in sheet.facts if fact.status != "unknown"}
     return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
@@ -482,7 +498,7 @@ def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Request
     trains = [item for item, command in steps if _is_training(command)]
     if not trains and len(steps) == 1:
         runs_script = any(
-            word.text.endswith(_SCRIPT_SUFFIXES) for word in steps[0][1].words
+            word.text.endswith(SCRIPT_SUFFIXES) for word in steps[0][1].words
         )
         trains = [steps[0][0]] if runs_script else []
     return _shared(trains)
@@ -530,7 +546,7 @@ def _own_words(command: ShellCommand, starter: str) -> tuple[ShellWord, ...]:
     start = names.index(starter) + 1
     for position in range(start, len(names)):
         name = names[position]
-        if name.startswith(_PROGRAMS) or name.endswith((".py", *_SCRIPT_SUFFIXES)):
+        if name.startswith(_PROGRAMS) or name.endswith((".py", *SCRIPT_SUFFIXES)):
             return command.words[start:position]
     return command.words[start:]
 
