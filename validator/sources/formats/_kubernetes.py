@@ -15,6 +15,7 @@ from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_keys import StatedVersion
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath
@@ -114,6 +115,7 @@ _REQUIRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "nodeSelectorTerms",
 )
+_REPLACED = lazy_pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _NODES = "cluster.nodes"
 _RESTARTS = "recovery.max_restarts"
 _FAMILY = "cluster.accelerator_family"
@@ -563,7 +565,11 @@ def keyed(
 
 
 def _is_filled_in(key: StatedKey) -> bool:
-    return isinstance(key.value, str) and key.value.startswith("$")
+    """Whether another tool fills in a value: `$NAME`, `PLACEHOLDER_NODES`."""
+    value = key.value
+    if not isinstance(value, str):
+        return False
+    return value.startswith("$") or _REPLACED.fullmatch(value) is not None
 
 
 def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:

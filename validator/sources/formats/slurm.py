@@ -193,7 +193,7 @@ def _keyed(source: Source, request: SlurmRequest) -> KeyedFile | None:
         written = _SHORT.get(directive.name, directive.name)
         name = unabbreviated(written, table.rows)
         row = table.lookup((name,))
-        value: object = directive.value
+        value: object = f"{directive.value} {directive.stray}".rstrip()
         if row is not None and "flag" in row.type:
             # a switch takes no value: sbatch refuses the word behind it, or skips it
             value = True if row.type == "flag" else directive.value or True

@@ -54,6 +54,9 @@ _LONG_NAMES = {
 }
 
 
+_Option = tuple[str, str, int, int, str]
+
+
 def read_directives(
     text: str, lines: Lines, origins: Origins | None = None
 ) -> list[Directive]:
@@ -68,13 +71,15 @@ def read_directives(
         end = len(text) if end < 0 else end
         mark = _mark_at(text, position)
         if mark:
-            for name, value, first, last in _options(text, position + len(mark), end):
+            for name, value, first, last, stray in _options(
+                text, position + len(mark), end
+            ):
                 if origins is not None:
                     start, stop, _ = origins.locate(first, last)
                 else:
                     start, stop = first, last
                 place = (*lines.position(start), stop - start)
-                directives.append(Directive(name, value, *place))
+                directives.append(Directive(name, value, *place, stray))
         elif text[position] != "#" and text[position:end].strip():
             break
         position = end + 1
@@ -104,7 +109,7 @@ def doubtful_directives(text: str) -> list[tuple[Directive, str]]:
             word = "" if line.strip() == word else word
         elif why := _doubt(line, begun=begun):
             start = position + len(_BEGINNING.match(line)[0])
-            for name, value, first, last in _options(text, start, end)[:1]:
+            for name, value, first, last, _ in _options(text, start, end)[:1]:
                 place = (*lines.position(first), last - first)
                 result.append((Directive(name, value, *place), why))
         elif not line.startswith("#") and line.strip():
@@ -127,9 +132,9 @@ def _doubt(line: str, *, begun: bool) -> str:
     return ""
 
 
-def _options(text: str, position: int, end: int) -> list[tuple[str, str, int, int]]:
-    """Return the options of one line: long name, value, and where they stand."""
-    text_lists: list[tuple[str, str, int, int]] = []
+def _options(text: str, position: int, end: int) -> list[_Option]:
+    """Return the options of one line: name, value, where they stand, stray words."""
+    text_lists: list[_Option] = []
     awaits_value = False
     match = _ARGUMENT.match(text, position, end)
     while match is not None:
@@ -137,16 +142,20 @@ def _options(text: str, position: int, end: int) -> list[tuple[str, str, int, in
         argument = _UNQUOTED.sub(lambda match: match[1] or "", match[1])
         if argument.startswith("--"):
             name, equal, value = argument.partition("=")
-            text_lists.append((name, value, start, last))
+            text_lists.append((name, value, start, last, ""))
             awaits_value = not equal
         elif argument.startswith("-") and len(argument) > 1:
             letter, value = argument[1], argument[2:]
             name = f"--{_LONG_NAMES[letter]}" if letter in _LONG_NAMES else f"-{letter}"
-            text_lists.append((name, value, start, last))
+            text_lists.append((name, value, start, last, ""))
             awaits_value = not value
         elif awaits_value:
-            name, _, start, _ = text_lists.pop()
-            text_lists.append((name, argument, start, last))
+            name, _, start, _, _ = text_lists.pop()
+            text_lists.append((name, argument, start, last, ""))
             awaits_value = False
+        elif text_lists:
+            name, value, start, last, stray = text_lists.pop()
+            stray = f"{stray} {argument}".strip()
+            text_lists.append((name, value, start, last, stray))
         match = _ARGUMENT.match(text, match.end(), end)
     return text_lists
