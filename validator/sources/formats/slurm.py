@@ -114,6 +114,8 @@ def detect(source: Source) -> float:
         return 0.0
     if _asks_for_gpus(request) or (request.job and launches(source)):
         return 0.8
+    if source.script.directives and _runs_container(source):
+        return 0.6
     commands = [
         command for command in source.script.commands if not mentions_only(command)
     ]
@@ -123,6 +125,19 @@ def detect(source: Source) -> float:
     nodes = request.find("--nodes")
     is_wide = nodes is not None and nodes.text.strip() != "1"
     return 0.6 if starts and is_wide else 0.4
+
+
+def _runs_container(source: Source) -> bool:
+    """Tell whether srun starts a container of a job that speaks of GPUs.
+
+    What it starts there, and on how many nodes, is often told by its caller, as in the
+    results of MLPerf.
+    """
+    return "gpu" in source.text.lower() and any(
+        any(word.text.startswith("--container-") for word in _own_words(step, "srun"))
+        for command in source.script.commands
+        if (step := _srun_of(command)) is not None
+    )
 
 
 class Requested(Record):
