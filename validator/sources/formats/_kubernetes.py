@@ -115,7 +115,7 @@ _REQUIRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "nodeSelectorTerms",
 )
-_REPLACED = lazy_pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_REPLACED = lazy_pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$")
 _NODES = "cluster.nodes"
 _RESTARTS = "recovery.max_restarts"
 _FAMILY = "cluster.accelerator_family"
@@ -569,7 +569,8 @@ def _is_filled_in(key: StatedKey) -> bool:
     value = key.value
     if not isinstance(value, str):
         return False
-    return value.startswith("$") or _REPLACED.fullmatch(value) is not None
+    is_variable = "env" in key.path
+    return value.startswith("$") or bool(not is_variable and _REPLACED.match(value))
 
 
 def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:
