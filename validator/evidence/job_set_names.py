@@ -79,15 +79,12 @@ class _JobsOfSet:
 
     def names_of(self, path: KeyPath) -> dict[int, StatedKey]:
         """Return the names of the items of a list, by their place in it."""
-        depth = len(path)
-        return {
-            key.path[depth]: key
-            for key in self.keys.values()
-            if key.path[:depth] == path
-            and len(key.path) == depth + 2
-            and key.path[-1] == "name"
-            and isinstance(key.path[depth], int)
-        }
+        names: dict[int, StatedKey] = {}
+        for key in self.keys.values():
+            *parent, number, name = ("", "", *key.path)
+            if (*parent[2:],) == path and name == "name" and isinstance(number, int):
+                names[number] = key
+        return names
 
 
 def _doubled(names: Mapping[int, StatedKey], what: str) -> Iterator[JobSetFault]:

@@ -11,7 +11,6 @@ from speccheck.validator.sources.shell.syntax import Origins
 
 _MARK, _OLD_MARK = "#SBATCH", "#SLURM"
 _SPACED = lazy_pattern(r"#[ \t]+SBATCH(?=[ \t]+-)")
-_BEGINNING = lazy_pattern(r"#?[ \t]*[A-Z]*")
 _HERE = lazy_pattern(r"<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
 _ARGUMENT = lazy_pattern(r"[ \t]*((?:[^\s'\"\\#]|\\.|'[^'\n]*'|\"[^\"\n]*\"|['\"\\])+)")
 _UNQUOTED = lazy_pattern(r"\\(.)|['\"]")
@@ -108,7 +107,8 @@ def doubtful_directives(text: str) -> list[tuple[Directive, str]]:
         if word:
             word = "" if line.strip() == word else word
         elif why := _doubt(line, begun=begun):
-            start = position + len(_BEGINNING.match(line)[0])
+            mark = _OLD_MARK if line.startswith(_OLD_MARK) else "SBATCH"
+            start = position + line.index(mark) + len(mark)
             for name, value, first, last, _ in _options(text, start, end)[:1]:
                 place = (*lines.position(first), last - first)
                 result.append((Directive(name, value, *place), why))
