@@ -80,9 +80,11 @@ class _JobsOfSet:
     def names_of(self, path: KeyPath) -> dict[int, StatedKey]:
         """Return the names of the items of a list, by their place in it."""
         names: dict[int, StatedKey] = {}
-        for key in self.keys.values():
-            *parent, number, name = ("", "", *key.path)
-            if (*parent[2:],) == path and name == "name" and isinstance(number, int):
+        for at, key in self.keys.items():
+            if len(at) != len(path) + len((0, "name")) or at[: len(path)] != path:
+                continue
+            number, name = at[len(path)], at[-1]
+            if isinstance(number, int) and name == "name":
                 names[number] = key
         return names
 
