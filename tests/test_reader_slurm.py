@@ -354,6 +354,13 @@ def test_words_of_no_option_belong_to_the_one_before() -> None:
     assert keyed("#SBATCH --time 10 minutes # not more") == {"--time": "10 minutes"}
 
 
+@pytest.mark.parametrize("text", ["{LIMIT}", "<hours>", "__TIME__", "TIME_LIMIT"])
+def test_what_another_tool_fills_in_is_not_sure(text: str) -> None:
+    found = READER.read(Source("a.sh", f"#!/bin/bash\n#SBATCH -t {text}\n")).keyed
+    assert found is not None
+    assert [key.is_sure for key in found.keys] == [False]
+
+
 def test_components_of_a_job_have_options_of_their_own() -> None:
     assert keyed("#SBATCH --nodes=4", "#SBATCH hetjob", "#SBATCH --mem=1G") == {}
 

@@ -84,6 +84,10 @@ _OF_ALLOCATIONS = frozenset(
 )
 _WRAPPERS = 4  # words in front of salloc: `nohup time salloc ...`
 _COMPONENT = lazy_pattern(r"^#SBATCH[ \t]+(?:het|pack)job\b", re.MULTILINE)
+# What another tool fills in: `{TIME}`, `<hours>`, `__NODES__`, `YOUR_ACCOUNT`.
+_PLACEHOLDER = lazy_pattern(
+    r"\{\w+\}|<[^<>]+>|__\w+__|^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|\[[A-Z_]+\]"
+)
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
@@ -212,7 +216,9 @@ def _keyed(source: Source, request: SlurmRequest) -> KeyedFile | None:
         if row is not None and "flag" in row.type:
             # a switch takes no value: sbatch refuses the word behind it, or skips it
             value = True if row.type == "flag" else directive.value or True
-        keys[name] = StatedKey((name,), value, _place(source.name, written, directive))
+        is_sure = _PLACEHOLDER.search(directive.value) is None
+        place = _place(source.name, written, directive)
+        keys[name] = StatedKey((name,), value, place, is_sure=is_sure)
     not_read = tuple(_not_read(source, keys))
     values = (*keys.values(),)
     return KeyedFile(source.name, _FORMAT, values, table, not_read=not_read)
