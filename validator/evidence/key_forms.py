@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
+_LONGEST_NUMBER = 40
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
@@ -36,6 +37,31 @@ def _is_pipeline_layout(text: str) -> bool:
     return re.fullmatch(r"\|*E[t|]*[m|]*L\|*", layout) is not None
 
 
+_NODES = re.compile(r"\s*(\d*)([kKmM]{0,2})(-(\d+)([kKmM]{0,2}))?\s*")
+_NODE_LIST = re.compile(r"[\d,:-]*[,:][\d,:-]*")
+
+
+def _is_node_count(text: str) -> bool:
+    """Return whether sbatch takes a number of nodes, or a range that is none empty."""
+    if _NODE_LIST.fullmatch(text):
+        return True
+    match = _NODES.fullmatch(text)
+    if match is None or not (match[1] or match[3]) or len(text) > _LONGEST_NUMBER:
+        return False
+    if match[3] is None or match[2] or match[5]:
+        return True
+    return int(match[4]) == 0 or int(match[1] or 1) <= int(match[4])
+
+
+def _is_node_range(text: str) -> bool:
+    """Return whether torchrun takes a number of nodes, or a range of them."""
+    least, colon, most = text.partition(":")
+    bounds = [least.strip(), most.strip() if colon else least.strip()]
+    if not all(bound.isdecimal() for bound in bounds) or len(text) > _LONGEST_NUMBER:
+        return False
+    return 0 < int(bounds[0]) <= int(bounds[1])
+
+
 FORMS: Mapping[str, Callable[[str], bool]] = {
     # Kubernetes: RFC 1123 and 1035 names
     "dns_label": _matches(_DNS_LABEL, 63),
@@ -45,9 +71,13 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     ),
     # Slurm: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:...]
     "slurm_time": _matches(
-        r"(?i)\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|infinite|unlimited|-1"
+        r"(?i)\d+(:\d+){0,2}|\d*-(\d+(:\d+){0,2})?|infinite|unlimited|-1"
     ),
-    "slurm_memory": _matches(r"(?i)\d+(\.\d+)?[kmgtp]?b?|0"),
+    "slurm_memory": _matches(r"(?i)\+?\d+([kmgt]b?)?"),
+    # Slurm: 4, 2-8, 1k, a list of sizes
+    "slurm_nodes": _is_node_count,
+    # torchrun: 4, 2:8
+    "torchrun_nodes": _is_node_range,
     "kubernetes_quantity": _matches(
         r"[+-]?(\d+(\.\d*)?|\.\d+)(([KMGTPE]i)|[numkMGTPE]|[eE][+-]?\d+)?"
     ),

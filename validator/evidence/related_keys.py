@@ -400,23 +400,23 @@ def related_matches(
     stated: StatedKeys, plan: TrainingPlan
 ) -> Iterator[KeyRelationMatch]:
     """Yield what the files of a plan show, framework by framework."""
-    by_table: dict[FrameworkKeys, list[KeyedFile]] = {}
-    for file in stated.files:
-        if file.catalogue is None or not file.keys:
-            continue
-        if not file.is_of_another_parser:  # a fork refuses other things
-            by_table.setdefault(file.catalogue, []).append(file)
-    tables = {
-        catalogue.framework: _Table(files, catalogue)
-        for catalogue, files in by_table.items()
-        if catalogue.relations().rows or len(by_table) > 1
-    }
-    for catalogue in by_table:
-        table = tables.get(catalogue.framework)
-        if table is None or table.catalogue is not catalogue:
-            continue
-        for relation in catalogue.relations().about(table.named):
-            yield from _judged(relation, tables, table, plan)
+    groups: dict[tuple[FrameworkKeys, int], list[KeyedFile]] = {}
+    for number, file in enumerate(stated.files, 1):
+        if file.catalogue is None or not file.keys or file.is_of_another_parser:
+            continue  # a fork refuses other things
+        # Each job script, command or object of a launcher stands for itself.
+        is_section = file.catalogue.reader not in {"", file.catalogue.family}
+        group = (file.catalogue, number if is_section else 0)
+        groups.setdefault(group, []).append(file)
+    tables = [
+        _Table(files, catalogue)
+        for (catalogue, _), files in groups.items()
+        if catalogue.relations().rows or len(groups) > 1
+    ]
+    by_name = {table.catalogue.framework: table for table in tables}
+    for table in tables:
+        for relation in table.catalogue.relations().about(table.named):
+            yield from _judged(relation, by_name, table, plan)
 
 
 def _judged(

@@ -85,6 +85,7 @@ class KeyedFile(Record):
     texts: the keys that hold a text long enough to be an address or a credential, an
         item of a list by itself.
     hidden: a text that may hold further keys, so that the lack of one says nothing.
+    not_read: what looks like a key and is not read as such, each with why.
     """
 
     file: str
@@ -100,6 +101,7 @@ class KeyedFile(Record):
     outdated: tuple[StatedKey, ...] = ()
     texts: tuple[tuple[StatedKey, str], ...] = ()
     hidden: str = ""
+    not_read: tuple[tuple[StatedKey, str], ...] = ()
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""
