@@ -114,9 +114,15 @@ class KeyedFile(Record):
             yield key
 
     def unlike_keys(self) -> Iterator[StatedKey]:
-        """Yield the unknown keys that are no slip of a key beside them."""
+        """Yield the unknown keys that are no slip of a key beside them.
+
+        Where a script may define keys of its own, they are none.
+        """
+        table = self.catalogue
         for key in self.topmost_unknown():
-            meant = self.catalogue.suggest(key.path) if self.catalogue else None
+            if table is None or table.is_open(key.path):
+                continue
+            meant = table.suggest(key.path)
             if meant is None or meant.kind not in {"spelling", "word"}:
                 yield key
 
