@@ -116,11 +116,16 @@ class KeyedFile(Record):
     def unlike_keys(self) -> Iterator[StatedKey]:
         """Yield the unknown keys that are no slip of a key beside them.
 
-        Where a script may define keys of its own, they are none.
+        Where a script may define keys of its own, they are none; a command line with
+        flags of its own is that of a fork as often.
         """
         table = self.catalogue
+        if table is None:
+            return
+        loader = table.loaders.get(self.format)
+        is_command_line = loader is not None and loader.language == "shell"
         for key in self.topmost_unknown():
-            if table is None or table.is_open(key.path):
+            if table.is_open(key.path) and not is_command_line:
                 continue
             meant = table.suggest(key.path)
             if meant is None or meant.kind not in {"spelling", "word"}:
