@@ -1,4 +1,4 @@
-"""Writes docs/constraints.md: what the frameworks enforce, and how much of it is judged.
+"""Writes docs/constraints.md: what frameworks enforce, and how much of it is judged.
 
 Run `python tools/constraints_page.py` in a checkout; a test holds the page equal to
 docs/constraints/coverage.tsv, whose rows people sorted.

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.framework_keys import (
     KeyRow,
     parse_version,
 )
-from speccheck.validator.evidence.key_relations import KeyRelation, KeyRelations
+from speccheck.validator.evidence.key_relations import KeyRelations
 from speccheck.validator.evidence.record import Record
 
 COMPILED = "synonyms"
@@ -190,7 +190,7 @@ def load_relations(framework: str, section: str = "") -> KeyRelations:
         rows = read_compiled(relations_name(framework, section))
     except FileNotFoundError:
         return KeyRelations(())
-    return KeyRelations([KeyRelation(**row) for row in rows])
+    return KeyRelations(rows)
 
 
 def _loader(row: Mapping[str, Any]) -> Loader:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+
 _LONGEST_NUMBER = 40
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
 def _matches(pattern: str, longest: int = 10_000) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
+    compiled = lazy_pattern(pattern)
 
     def is_of_form(text: str) -> bool:
         return len(text) <= longest and compiled.fullmatch(text) is not None
@@ -17,7 +19,7 @@ def _matches(pattern: str, longest: int = 10_000) -> Callable[[str], bool]:
 
 
 _LAYOUT_LONGEST = 10_000
-_LAYOUT_REPEATS = (re.compile(r"\(([^)]+)\)\*(\d+)"), re.compile(r"(.)\*(\d+)"))
+_LAYOUT_REPEATS = (lazy_pattern(r"\(([^)]+)\)\*(\d+)"), lazy_pattern(r"(.)\*(\d+)"))
 
 
 def _is_pipeline_layout(text: str) -> bool:
@@ -37,8 +39,8 @@ def _is_pipeline_layout(text: str) -> bool:
     return re.fullmatch(r"\|*E[t|]*[m|]*L\|*", layout) is not None
 
 
-_NODES = re.compile(r"\s*(\d*)([kKmM]{0,2})(-(\d+)([kKmM]{0,2}))?\s*")
-_NODE_LIST = re.compile(r"[\d,:-]*[,:][\d,:-]*")
+_NODES = lazy_pattern(r"\s*(\d*)([kKmM]{0,2})(-(\d+)([kKmM]{0,2}))?\s*")
+_NODE_LIST = lazy_pattern(r"[\d,:-]*[,:][\d,:-]*")
 
 
 def _is_node_count(text: str) -> bool:

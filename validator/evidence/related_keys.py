@@ -31,14 +31,12 @@ from speccheck.validator.evidence.key_relations import (
     KeyRelation,
     Kind,
     Operand,
-    shared_prefix,
 )
-from speccheck.validator.evidence.plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan, plan_evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place, Value
 
-_LAST_LIST = re.compile(r"(\[\]|\*+)[^\[\]*]*$")
 _OFF_WORDS = frozenset({"", "no", "none", "false", "null", "off"})
 
 
@@ -86,7 +84,9 @@ class RelatedKeys:
     def has_relations(self) -> bool:
         """Whether a file is of a framework whose relations are tabulated."""
         return any(
-            file.catalogue is not None and file.keys and file.catalogue.relations().rows
+            file.catalogue is not None
+            and file.keys
+            and len(file.catalogue.relations()) > 0
             for file in self._stated.files
         )
 
@@ -411,7 +411,7 @@ def related_matches(
     tables = [
         _Table(files, catalogue)
         for (catalogue, _), files in groups.items()
-        if catalogue.relations().rows or len(groups) > 1
+        if len(catalogue.relations()) or len(groups) > 1
     ]
     by_name = {table.catalogue.framework: table for table in tables}
     for table in tables:
@@ -434,25 +434,21 @@ def _judged(
         if holds is False:
             return
         only_from = relation.since if holds is None else ""
-    together = {*_taken_together(relation.when), *_taken_together(relation.needs)}
-    prefix = shared_prefix(
-        _LAST_LIST.sub("", name) if name in together else name
-        for name in relation.names
-    )
-    for within in own.items(prefix) if prefix else [()]:
+    for within in own.items(relation.within) if relation.within else [()]:
         judgement = _Judgement(tables, own, plan, within)
         match = _match(relation, judgement)
         if match is not None:
             yield match._replace(only_from=only_from)
 
 
-def _taken_together(condition: Condition) -> Iterator[str]:
-    """Yield the names whose last list a test looks at as a whole."""
-    if not condition or condition[0] in _GROUPS:
-        for part in condition[1:]:
-            yield from _taken_together(part)
-    elif condition[1] in OF_ALL_ITEMS:
-        yield condition[0]
+def holds_unstated(
+    condition: Condition, catalogue: FrameworkKeys, version: FrameworkVersion | None
+) -> Answer:
+    """Return whether a condition holds of a job that states nothing, by defaults."""
+    table = _Table((), catalogue)
+    table.version = version
+    nothing, _ = plan_evidence({})
+    return _Judgement({}, table, nothing, ()).holds(condition)
 
 
 def _holds_in_release(
