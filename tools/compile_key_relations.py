@@ -168,7 +168,8 @@ class _Compiler:
         for name in (*row.get("loses", ()), *row.get("fix", {})):
             self._name(name)
         result["names"] = list(self._names)
-        result["triggers"] = self._triggers(result["when"]) or result["names"]
+        triggers = sorted(self._triggers(result["when"]), key=len)
+        result["triggers"] = triggers or [result["names"]]
         together = {*taken_together(result["when"])}
         together |= {*taken_together(result.get("needs", ()))}
         within = shared_prefix(
@@ -179,28 +180,25 @@ class _Compiler:
             result["within"] = within
         return result
 
-    def _triggers(self, condition: Condition) -> list[str]:
-        """Return names of which a file must state one; none where defaults may do.
+    def _triggers(self, condition: Condition) -> list[list[str]]:
+        """Return groups of names, of each of which a file must state one.
 
-        In no tabulated release does the condition hold by defaults alone.
+        Of a test that holds by defaults in some tabulated release there is none.
         """
         head = condition[0]
-        parts = (
-            [self._triggers(part) for part in condition[1:]]
-            if head in {"all", "any"}
-            else []
-        )
-        if head == "all":
-            return min((part for part in parts if part), key=len, default=[])
-        if head == "any":
-            return [name for part in parts for name in part] if all(parts) else []
+        if head in {"all", "any"}:
+            parts = [self._triggers(part) for part in condition[1:]]
+            if head == "all":
+                return [group for part in parts for group in part]
+            names = [name for part in parts if part for name in part[0]]
+            return [[*dict.fromkeys(names)]] if all(parts) else []
         catalogue = self._file.catalogue
         releases = (None, *map(parse_version, catalogue.versions))
         if any(holds_unstated(condition, catalogue, release) for release in releases):
             return []
-        names = list(_names_of(condition))
+        names = [*dict.fromkeys(_names_of(condition))]
         is_own = not any(name.startswith(PLAN) or ":" in name for name in names)
-        return names if is_own else []
+        return [names] if is_own else []
 
     def _refuse(self, text: str) -> None:
         raise self._file.fault(self._row, text)

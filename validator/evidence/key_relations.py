@@ -6,7 +6,7 @@ of it is executed: a test is the name of a function here, and its operand.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from speccheck.validator.evidence.key_forms import FORMS
@@ -34,7 +34,7 @@ class KeyRelation(Record):
         names: all keys and fields that it speaks of.
         reason: why, in words that complete "A x with B y: ...".
         remedy: what to change.
-        triggers: names of which a file must state one for the condition to hold.
+        triggers: groups of names; of each a file must state one for it to hold.
         within: the list or free block whose items it is about, one after another.
         loses: keys that have no effect.
         fix: values by key; None deletes one, {multiple_of: name} is the next multiple.
@@ -48,7 +48,7 @@ class KeyRelation(Record):
     names: Sequence[str]
     reason: str
     remedy: str
-    triggers: Sequence[str]
+    triggers: Sequence[Sequence[str]]
     within: str = ""
     needs: Condition = ()
     loses: Sequence[str] = ()
@@ -69,17 +69,20 @@ class KeyRelations:
         self._made: dict[int, KeyRelation] = {}
         self._by_name: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
-            for name in row["triggers"]:
+            for name in row["triggers"][0]:
                 self._by_name.setdefault(name, []).append(number)
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._rows)
 
-    def about(self, names: Iterable[str]) -> Iterator[KeyRelation]:
+    def about(self, names: Collection[str]) -> Iterator[KeyRelation]:
         """Yield the rows that may hold of these, in the order of the table."""
         numbers = {number for name in names for number in self._by_name.get(name, ())}
-        return (self._row(number) for number in sorted(numbers))
+        for number in sorted(numbers):
+            groups = self._rows[number]["triggers"]
+            if all(any(name in names for name in group) for group in groups):
+                yield self._row(number)
 
     def _row(self, number: int) -> KeyRelation:
         made = self._made.get(number)
