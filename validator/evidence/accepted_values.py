@@ -365,15 +365,13 @@ def value_fault(taken: Accepted, value: object) -> ValueFault | None:
     if taken.anything:
         return None
     if type(value) in _SCALARS:
-        return _fault_of_scalar(taken, type(value), value)
+        return _fault_of_scalar(taken, type(value).__name__, value)
     return _fault(taken, value)
 
 
 # Files share most of their values; a type tells 1 from true.
 @lru_cache(maxsize=8192)
-def _fault_of_scalar(
-    taken: Accepted, _: type[object], value: object
-) -> ValueFault | None:
+def _fault_of_scalar(taken: Accepted, _: str, value: object) -> ValueFault | None:
     return _fault(taken, value)
 
 
