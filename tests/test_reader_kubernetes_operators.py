@@ -2,6 +2,7 @@
 
 from kubernetes_objects import environment, manifest, read_object
 from reader_text import document_of
+from speccheck.validator.sources.reader import Reader
 from speccheck.validator.sources.registry import Readers
 
 MPI_JOB = """
@@ -207,7 +208,7 @@ def test_keys_have_the_table_of_their_kind() -> None:
     """
     document = document_of(manifest("TrainJob", spec), "job.yaml")
     reader = Readers().find("k8s-trainjob")
-    assert reader is not None
+    assert isinstance(reader, Reader)
     keyed = reader.read(document).keyed
     assert keyed is not None
     assert keyed.catalogue is not None
