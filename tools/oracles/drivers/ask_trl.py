@@ -1,0 +1,47 @@
+"""Ask TRL: the file of `trl <method> --config`, by the arguments of its method.
+
+The method is the one that knows most keys of the file. Scripts hand further dataclasses
+to the parser, so keys of others are let through.
+"""
+
+import dataclasses
+import importlib
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import yaml
+from serving import serve
+
+trl = importlib.import_module("trl")
+training = importlib.import_module("transformers.training_args")
+
+METHODS = [
+    getattr(trl, name)
+    for name in ("SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "RewardConfig")
+]
+
+
+def check(main: Path) -> None:
+    """Parse the file; the machine is taken to have what the file asks for."""
+    document = yaml.safe_load(main.read_text(encoding="utf-8"))
+
+    def known(method: type) -> int:
+        fields = {field.name for field in dataclasses.fields(method)}
+        return len(fields & set(document))
+
+    parser = trl.TrlParser(
+        [trl.ScriptArguments, max(METHODS, key=known), trl.ModelConfig]
+    )
+    with (
+        patch.object(training, "is_torch_bf16_gpu_available", lambda: True),
+        patch.object(training, "is_torch_tf32_available", lambda: True),
+        patch.object(training, "enable_tf32", lambda _: None),
+    ):
+        parser.parse_args_and_config(
+            ["--config", str(main)], fail_with_unknown_args=False
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(serve("trl", check))
