@@ -4,7 +4,8 @@ A driver runs inside the environment of its framework and calls `serve` with a c
 Each case is checked in a process of its own, forked once the framework is imported, so
 that neither what a case leaves behind nor its end reaches the next.
 
-A case is {id, files: {name: text}, keys: {...}}; an answer {id, accepted, message,
+A case is {id, files: {name: text}, keys: {...}, beside: {name: text}}: files, the main
+one first, or keys of which one is written, and files that it may name. An answer is {id, accepted, message,
 said}. `accepted` is null where the framework could not be asked: `message` then begins
 with `crashed`, `timed out` or `cannot be asked`. `said` holds its warnings.
 """
@@ -39,7 +40,10 @@ _QUIET = {
     "TRANSFORMERS_OFFLINE": "1",
     "WANDB_DISABLED": "true",
 }
-os.environ.update(_QUIET)  # before a driver imports its framework
+# Before a driver imports its framework: what that prints is no answer.
+os.environ.update(_QUIET)
+_ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
 
 
 class NotAskable(Exception):  # noqa: N818 - no error of the configuration
@@ -60,15 +64,13 @@ def serve(package: str, check: Check, language: str = "yaml") -> int:
 
     """
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what frameworks print is no answer
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         package = f"{package} {importlib.metadata.version(package)}"
-    print(json.dumps({"ready": package}), file=answers, flush=True)
+    print(json.dumps({"ready": package}), file=_ANSWERS, flush=True)
     for line in sys.stdin:
         case = json.loads(line)
         answer = {"id": case["id"], **_answered(case, check, language, seconds)}
-        print(json.dumps(answer), file=answers, flush=True)
+        print(json.dumps(answer), file=_ANSWERS, flush=True)
     return 0
 
 
@@ -118,7 +120,7 @@ def _written(case: Mapping[str, Any], folder: Path, language: str) -> Path:
     files: dict[str, str] = dict(case.get("files") or {})
     if not files:
         files[f"config.{language}"] = _dumped(case.get("keys") or {}, language)
-    for name, text in files.items():
+    for name, text in {**files, **(case.get("beside") or {})}.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
