@@ -117,6 +117,11 @@ class Driver:
             self._process.communicate()
             self._process = None
 
+    def close(self) -> None:
+        """End the process and forget what it printed."""
+        self.end()
+        self._errors.close()
+
 
 def answers(
     command: Sequence[str], cases: Sequence[Case], seconds: float
@@ -128,7 +133,7 @@ def answers(
         for case in cases:
             yield driver.answer(case)
     finally:
-        driver.end()
+        driver.close()
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -6,7 +6,7 @@ list in place of a value, a letter less in a word.
 
 import random
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
@@ -38,7 +38,10 @@ class Text(NamedTuple):
 
 
 class TextResult(NamedTuple):
-    """What both sides say of a text; errors: rules and messages of speccheck."""
+    """What both sides say of a text; errors: rules and messages of speccheck.
+
+    Of an edit, only the errors that its file does not have as it is.
+    """
 
     oracle: str
     text: Text
@@ -108,10 +111,18 @@ def errors_of(oracle: Oracle, text: Text, folder: Path) -> tuple[str, ...]:
 
 
 def text_results(
-    oracle: Oracle, texts: Sequence[Text], given: Iterable[Answer]
+    oracle: Oracle,
+    texts: Sequence[Text],
+    given: Iterable[Answer],
+    before: Mapping[str, tuple[str, ...]],
 ) -> Iterator[TextResult]:
-    """Yield each text with what both sides say, where the oracle had an answer."""
+    """Yield each text with what both sides say; before: errors of files as they are."""
     with tempfile.TemporaryDirectory() as scratch:
         for text, answer in zip(texts, given, strict=True):
-            errors = errors_of(oracle, text, Path(scratch))
+            known = before.get(text.file, ())
+            errors = tuple(
+                error
+                for error in errors_of(oracle, text, Path(scratch))
+                if error not in known
+            )
             yield TextResult(oracle.name, text, answer, errors)

@@ -59,13 +59,19 @@ def _digest(environment: Environment) -> str:
 
 
 def _interpreter(environment: Environment) -> str:
+    """Return an interpreter of the version; raises NotBuilt where none starts."""
     if environment.python == f"{sys.version_info.major}.{sys.version_info.minor}":
         return sys.executable
-    path = shutil.which(f"python{environment.python}")
-    if path is None:
-        message = f"no Python {environment.python}"
-        raise NotBuilt(message)
-    return path
+    beside = Path(sys.base_prefix).parent.glob(f"*{environment.python}*/bin/python3")
+    candidates = [shutil.which(f"python{environment.python}"), *sorted(beside)]
+    for candidate in filter(None, candidates):
+        try:
+            _run([str(candidate), "-c", ""])
+        except NotBuilt:  # a name that stands for another version
+            continue
+        return str(candidate)
+    message = f"no Python {environment.python}"
+    raise NotBuilt(message)
 
 
 def _run(command: list[str]) -> None:

@@ -20,16 +20,19 @@ there. Generated: do not edit.
 A **relation** is a row of the key tables (schemas/catalogues/relations): its example,
 over a small configuration that the framework accepts, must be refused where the row says
 so, and its mended twin accepted. An **edit** is one wrong value in a published file that
-both sides accept as it is; speccheck refuses a file where it has an error to report.
-Scripts read keys that no framework knows, so keys are never edited, only values."""
+the framework accepts as it is; speccheck refuses it where it reports an error that it
+does not report of the file as it is. Scripts read keys that no framework knows, so only
+values are edited. Most loaders check few types: what they accept may still stop the run
+where the value is first used, which no loader says."""
 
 
 class Disagreement(NamedTuple):
-    """A case of which both sides say other things."""
+    """Cases of which both sides say other things."""
 
     id: str
     framework: str
     speccheck: str
+    cases: int = 1
 
 
 class OracleReport(NamedTuple):
@@ -173,7 +176,8 @@ def _disagreements(
 ) -> Iterator[str]:
     rows = [row for report in reports for row in disagreements(report)]
     left = sum(argument(row.id, argued) == NOT_ARGUED for row in rows)
-    yield f"{len(rows)} in all, {left} of them not argued yet."
+    count = sum(row.cases for row in rows)
+    yield f"{len(rows)} rows of {count} cases, {left} of them not argued yet."
     yield ""
     for report in reports:
         own = [*disagreements(report)]
@@ -181,11 +185,12 @@ def _disagreements(
             continue
         yield f"### {report.name}"
         yield ""
-        yield "| case | the framework | speccheck | argument |"
-        yield "| --- | --- | --- | --- |"
+        yield "| case | cases | the framework | speccheck | argument |"
+        yield "| --- | ---: | --- | --- | --- |"
         for row in own:
             words = (row.framework, row.speccheck, argument(row.id, argued))
-            yield f"| `{cell(row.id)}` | {' | '.join(map(cell, words))} |"
+            cells = " | ".join(map(cell, words))
+            yield f"| `{cell(row.id)}` | {row.cases} | {cells} |"
         yield ""
 
 
@@ -204,15 +209,30 @@ def disagreements(report: OracleReport) -> Iterator[Disagreement]:
                 f"{name}/mended", said(row.mended.message), "mended, so accepted"
             )
     taken = [result for result in report.plain if result.answer.accepted]
-    for result in (*taken, *report.edited):
+    yield from _alike(report.name, taken)
+    yield from _alike(report.name, report.edited)
+
+
+def _alike(oracle: str, results: Iterable[TextResult]) -> Iterator[Disagreement]:
+    """Yield texts of which both sides say other things.
+
+    Where speccheck alone refuses, those of one rule and kind of edit make one row.
+    """
+    alone: dict[str, list[str]] = {}
+    for result in results:
         accepted = result.answer.accepted
         if accepted is None or accepted != bool(result.errors):
             continue
-        yield Disagreement(
-            f"{report.name}/{result.text.id}",
-            said(result.answer.message),
-            result.errors[0] if result.errors else "accepts",
-        )
+        if not accepted:
+            message = said(result.answer.message)
+            yield Disagreement(f"{oracle}/{result.text.id}", message, "accepts")
+            continue
+        rule, _, message = result.errors[0].partition(": ")
+        kind = result.text.kind or "as it is"
+        alone.setdefault(f"{rule}: {kind}", []).append(message)
+    for name, messages in sorted(alone.items()):
+        shown = "; ".join(dict.fromkeys(messages))
+        yield Disagreement(f"{oracle}/{name}", "accepts", shown, len(messages))
 
 
 def said(message: str) -> str:

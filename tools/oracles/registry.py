@@ -31,7 +31,8 @@ class Oracle(NamedTuple):
     """A framework that is asked.
 
     Attributes:
-        name: of its driver as well.
+        name: of the oracle.
+        asks: the name of its driver.
         environment: its name.
         release: as `speccheck --framework-version` takes it.
         table: file of relations without its suffix.
@@ -45,6 +46,7 @@ class Oracle(NamedTuple):
     """
 
     name: str
+    asks: str
     environment: str
     release: str
     table: str
@@ -58,7 +60,7 @@ class Oracle(NamedTuple):
     @property
     def driver(self) -> Path:
         """The script that runs inside the environment."""
-        return HERE / "drivers" / f"ask_{self.name}.py"
+        return HERE / "drivers" / f"ask_{self.asks}.py"
 
 
 class Registry(NamedTuple):

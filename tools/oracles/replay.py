@@ -86,8 +86,9 @@ def _asked(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleRe
         message = f"it does not accept its base configuration: {first.message}"
         raise NoOracle(message)
     own, rest = given[: len(given) - len(plain)], given[len(given) - len(plain) :]
-    as_is = [*text_results(oracle, plain, rest)]
-    sound = [each.text for each in as_is if each.answer.accepted and not each.errors]
+    as_is = [*text_results(oracle, plain, rest, {})]
+    before = {each.text.file: each.errors for each in as_is}
+    sound = [each.text for each in as_is if each.answer.accepted]
     changed = [edit for text in sound for edit in edits(text, options.each, options.seed)]
     print(
         f"oracles: {oracle.name}: {len(rows)} relations, {len(sound)} of {len(plain)} "
@@ -97,7 +98,7 @@ def _asked(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleRe
     edited: Sequence[TextResult] = ()
     if changed:
         said: list[Answer] = [*answers(command, [*text_cases(changed)], seconds)]
-        edited = [*text_results(oracle, changed, said)]
+        edited = [*text_results(oracle, changed, said, before)]
     return OracleReport(
         oracle.name,
         oracle.release,

@@ -23,11 +23,11 @@ def check(main: Path) -> None:
         return
     parser = launch.launch_command_parser()
     args = parser.parse_args(["--config_file", str(main), "train.py"])
-    args, defaults, _ = launch._validate_launch_command(args)  # noqa: SLF001
+    args, defaults, has_precision = launch._validate_launch_command(args)  # noqa: SLF001
     if args.use_deepspeed:
-        args.deepspeed_fields_from_accelerate_config = ",".join(
-            defaults.deepspeed_config
-        )
+        fields = [*defaults.deepspeed_config]
+        fields += ["mixed_precision"] if has_precision else []
+        args.deepspeed_fields_from_accelerate_config = ",".join(fields)
         _, environment = launching.prepare_deepspeed_cmd_env(args)
     elif args.use_fsdp or args.multi_gpu or args.use_megatron_lm:
         environment = launching.prepare_multi_gpu_env(args)

@@ -3,10 +3,12 @@
 import importlib
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
 import yaml
+from machine import modern_machine
 from serving import serve
 
 os.environ["DISABLE_VERSION_CHECK"] = "1"
@@ -14,15 +16,20 @@ hparams = importlib.import_module("llamafactory.hparams.parser")
 training = importlib.import_module("transformers.training_args")
 
 
+def _present(*_: object, **__: object) -> None:
+    """Take any package to be installed."""
+
+
 def check(main: Path) -> None:
     """Parse the file; machine and packages are taken to be what it asks for."""
     document = yaml.safe_load(main.read_text(encoding="utf-8"))
-    with (
-        patch.object(training, "is_torch_bf16_gpu_available", lambda: True),
-        patch.object(hparams, "is_torch_bf16_gpu_available", lambda: True),
-        patch.object(training, "is_torch_tf32_available", lambda: True),
-        patch.object(hparams, "check_version", lambda *_, **__: None),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(modern_machine())
+        stack.enter_context(patch.object(hparams, "check_version", _present))
+        if "deepspeed" in document:  # which torchrun starts, with several processes
+            mode = training.ParallelMode.DISTRIBUTED
+            place = training.TrainingArguments
+            stack.enter_context(patch.object(place, "parallel_mode", mode))
         hparams.get_train_args(document)
 
 

@@ -8,13 +8,12 @@ import dataclasses
 import importlib
 import sys
 from pathlib import Path
-from unittest.mock import patch
 
 import yaml
+from machine import modern_machine
 from serving import serve
 
 trl = importlib.import_module("trl")
-training = importlib.import_module("transformers.training_args")
 
 METHODS = [
     getattr(trl, name)
@@ -33,11 +32,7 @@ def check(main: Path) -> None:
     parser = trl.TrlParser(
         [trl.ScriptArguments, max(METHODS, key=known), trl.ModelConfig]
     )
-    with (
-        patch.object(training, "is_torch_bf16_gpu_available", lambda: True),
-        patch.object(training, "is_torch_tf32_available", lambda: True),
-        patch.object(training, "enable_tf32", lambda _: None),
-    ):
+    with modern_machine():
         parser.parse_args_and_config(
             ["--config", str(main)], fail_with_unknown_args=False
         )
