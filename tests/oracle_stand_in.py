@@ -8,9 +8,7 @@ from pathlib import Path
 
 import yaml
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tools" / "oracles" / "drivers"))
-
-from serving import NotAskable, serve
+from oracles.drivers.serving import NotAskable, serve
 
 
 def check(main: Path) -> None:
@@ -32,7 +30,7 @@ def check(main: Path) -> None:
         message = "no package for it"
         raise NotAskable(message)
     if wish == "exit":
-        print("usage: it", file=sys.stderr)
+        sys.stderr.write("usage: it\n")
         sys.exit(2)
 
 

@@ -1,4 +1,4 @@
-"""Oracles answer case by case, whatever a case does, and the page says what they say."""
+"""Oracles answer case by case, and the page says what both sides say."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ from oracles.registry import registry
 STAND_IN = (sys.executable, str(Path(__file__).with_name("oracle_stand_in.py")))
 
 
-def asked(*cases: Case, seconds: float = 20.0) -> list[Answer]:
+def replies(*cases: Case, seconds: float = 20.0) -> list[Answer]:
     return [*answers(STAND_IN, cases, seconds)]
 
 
@@ -29,44 +29,46 @@ def wishing(wish: str, **keys: object) -> Case:
 
 
 def test_a_case_is_accepted_or_refused_with_its_reason() -> None:
-    assert asked(wishing("accept"), wishing("refuse", key="lr")) == [
+    assert replies(wishing("accept"), wishing("refuse", key="lr")) == [
         Answer("accept", accepted=True),
         Answer("refuse", accepted=False, message="ValueError: lr is refused"),
     ]
 
 
 def test_what_a_case_does_to_the_process_reaches_no_other() -> None:
-    crashed, after = asked(wishing("crash"), wishing("accept"))
+    crashed, after = replies(wishing("crash"), wishing("accept"))
     assert crashed == Answer("crash", accepted=None, message="crashed: exit -6")
     assert after.accepted
 
 
 def test_a_case_that_hangs_is_ended() -> None:
-    hung, after = asked(wishing("hang"), wishing("accept"), seconds=1.0)
+    hung, after = replies(wishing("hang"), wishing("accept"), seconds=1.0)
     assert hung == Answer("hang", accepted=None, message="timed out after 1 s")
     assert after.accepted
 
 
 def test_the_exit_of_a_command_line_is_a_refusal_in_its_words() -> None:
-    (answer,) = asked(wishing("exit"))
+    (answer,) = replies(wishing("exit"))
     assert answer == Answer("exit", accepted=False, message="usage: it")
 
 
 def test_a_case_that_the_framework_cannot_judge_is_open() -> None:
-    (answer,) = asked(wishing("cannot"))
+    (answer,) = replies(wishing("cannot"))
     assert answer.accepted is None
     assert answer.message == "cannot be asked: no package for it"
 
 
 def test_warnings_are_kept() -> None:
-    (answer,) = asked(wishing("warn"))
+    (answer,) = replies(wishing("warn"))
     assert answer.accepted
     assert "an old key" in answer.said[0]
 
 
 def test_files_lie_beside_the_first() -> None:
-    case = Case("read", {"a.yaml": "{wish: read, beside: b.json}"}, {}, {"b.json": "{}"})
-    (answer,) = asked(case)
+    case = Case(
+        "read", {"a.yaml": "{wish: read, beside: b.json}"}, {}, {"b.json": "{}"}
+    )
+    (answer,) = replies(case)
     assert answer == Answer("read", accepted=True)
 
 
@@ -190,16 +192,21 @@ def test_the_page_says_what_both_sides_say() -> None:
         "",
         "## Relations",
         "",
-        "| oracle | rows | refused, as we say | of | accepted, as we say | of "
-        "| warning seen | mended twin accepted | of | cannot be asked |",
+        (
+            "| oracle | rows | refused, as we say | of | accepted, as we say | of "
+            "| warning seen | mended twin accepted | of | cannot be asked |"
+        ),
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| it | 4 | 1 | 2 | 1 | 1 | 0 | 3 | 3 | 1 |",
         "",
         "## Published files and single edits",
         "",
-        "| oracle | files | the framework accepts | of these we refuse | edits "
-        "| both refuse | both accept | only the framework refuses | only we refuse "
-        "| its refusals that we share | our refusals that it shares |",
+        (
+            "| oracle | files | the framework accepts | of these we refuse | edits "
+            "| both refuse | both accept | only the framework refuses "
+            "| only we refuse | its refusals that we share "
+            "| our refusals that it shares |"
+        ),
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| it | 1 | 1 | 0 | 5 | 1 | 1 | 1 | 2 | 50% | 33% |",
         "",

@@ -6,9 +6,11 @@ import select
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from time import monotonic
 from typing import IO, Any, NamedTuple
 
+TOOLS = Path(__file__).resolve().parents[1]
 STARTING_SECONDS = 300.0  # a framework is imported first
 _GRACE_SECONDS = 10.0  # for the driver to end a case by itself
 
@@ -62,6 +64,7 @@ class Driver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": str(TOOLS)},
         )
         line = self._line(STARTING_SECONDS)
         if not line:
@@ -141,4 +144,3 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
         message = "the process has no such stream"
         raise NoOracle(message)
     return stream
-

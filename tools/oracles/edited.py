@@ -96,7 +96,7 @@ def errors_of(oracle: Oracle, text: Text, folder: Path) -> tuple[str, ...]:
             Request((text.file,), judging, format=oracle.format, each=True, full=True)
         )
     target.unlink()
-    found = [
+    failures = [
         f"{finding.rule}: {finding.message}"
         for plan in judged.plans
         for located in plan.findings
@@ -107,7 +107,7 @@ def errors_of(oracle: Oracle, text: Text, folder: Path) -> tuple[str, ...]:
         for file in judged.files
         if file.state == "unreadable"
     ]
-    return (*found, *unread)
+    return (*failures, *unread)
 
 
 def text_results(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def configured(base: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, An
     for name, value in keys.items():
         place: Any = result
         path = path_of(name)
-        for part, following in zip(path, path[1:], strict=False):
+        for part, following in pairwise(path):
             place = _below(place, part, [] if isinstance(following, int) else {})
         _put(place, path[-1], deepcopy(value))
     return result

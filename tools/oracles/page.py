@@ -18,12 +18,12 @@ without a network; what a file asks of the machine or of further packages is tak
 there. Generated: do not edit.
 
 A **relation** is a row of the key tables (schemas/catalogues/relations): its example,
-over a small configuration that the framework accepts, must be refused where the row says
-so, and its mended twin accepted. An **edit** is one wrong value in a published file that
-the framework accepts as it is; speccheck refuses it where it reports an error that it
-does not report of the file as it is. Scripts read keys that no framework knows, so only
-values are edited. Most loaders check few types: what they accept may still stop the run
-where the value is first used, which no loader says."""
+over a small configuration that the framework accepts, must be refused where the row
+says so, and its mended twin accepted. An **edit** is one wrong value in a published
+file that the framework accepts as it is; speccheck refuses it where it reports an error
+that it does not report of the file as it is. Scripts read keys that no framework knows,
+so only values are edited. Most loaders check few types: what they accept may still stop
+the run where the value is first used, which no loader says."""
 
 
 class Disagreement(NamedTuple):
@@ -85,12 +85,10 @@ def page(reports: Sequence[OracleReport], argued: Mapping[str, str]) -> str:
     return "\n".join([*_lines(reports, argued)]).rstrip() + "\n"
 
 
-def _lines(
-    reports: Sequence[OracleReport], argued: Mapping[str, str]
-) -> Iterator[str]:
+def _lines(reports: Sequence[OracleReport], argued: Mapping[str, str]) -> Iterator[str]:
     yield _INTRODUCTION
     yield ""
-    asked = [report for report in reports if not report.skipped]
+    present = [report for report in reports if not report.skipped]
     yield "## The oracles"
     yield ""
     yield "| oracle | release | what is asked |"
@@ -106,7 +104,7 @@ def _lines(
         "| warning seen | mended twin accepted | of | cannot be asked |"
     )
     yield "| --- |" + " ---: |" * 9
-    for report in asked:
+    for report in present:
         yield _example_row(report)
     yield ""
     yield "## Published files and single edits"
@@ -117,18 +115,18 @@ def _lines(
         "| its refusals that we share | our refusals that it shares |"
     )
     yield "| --- |" + " ---: |" * 10
-    for report in asked:
+    for report in present:
         if report.plain:
             yield _text_row(report)
     yield ""
     yield "## Disagreements"
     yield ""
-    yield from _disagreements(asked, argued)
+    yield from _disagreements(present, argued)
     yield "## Relations that cannot be asked about"
     yield ""
     yield "| relation | why |"
     yield "| --- | --- |"
-    for report in asked:
+    for report in present:
         for row in report.examples:
             if not row.is_askable:
                 yield f"| {report.name}/{row.id} | {cell(row.reason)} |"

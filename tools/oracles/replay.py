@@ -67,14 +67,14 @@ def report_of(
     asks = _first_line(oracle.driver)
     try:
         python = python_of(oracle.environment, known)
-        return _asked(oracle, str(python), options)._replace(asks=asks)
+        return _report(oracle, str(python), options)._replace(asks=asks)
     except (NotBuilt, NoOracle) as reason:
         print(f"oracles: {oracle.name} is passed over: {reason}", file=sys.stderr)
         return OracleReport(oracle.name, oracle.release, asks, skipped=str(reason))
 
 
-def _asked(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleReport:
-    command = (python, str(oracle.driver))
+def _report(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleReport:
+    command = (python, "-P", "-m", f"oracles.drivers.{oracle.driver.stem}")
     seconds = options.seconds
     rows = examples(oracle)
     plain = published(options.files / oracle.format) if options.files else []
@@ -89,7 +89,9 @@ def _asked(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleRe
     as_is = [*text_results(oracle, plain, rest, {})]
     before = {each.text.file: each.errors for each in as_is}
     sound = [each.text for each in as_is if each.answer.accepted]
-    changed = [edit for text in sound for edit in edits(text, options.each, options.seed)]
+    changed = [
+        edit for text in sound for edit in edits(text, options.each, options.seed)
+    ]
     print(
         f"oracles: {oracle.name}: {len(rows)} relations, {len(sound)} of {len(plain)} "
         f"files, {len(changed)} edits",

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
-from serving import NotAskable, serve
+from oracles.drivers.serving import NotAskable, serve
 
 torch = importlib.import_module("torch")
 launch = importlib.import_module("accelerate.commands.launch")

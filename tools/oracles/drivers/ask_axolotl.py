@@ -6,7 +6,8 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import yaml
-from serving import NotAskable, serve
+
+from oracles.drivers.serving import NotAskable, serve
 
 sys.modules.setdefault("ring_flash_attn", MagicMock())  # is only looked for
 config = importlib.import_module("axolotl.utils.config")

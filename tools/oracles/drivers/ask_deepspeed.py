@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from serving import serve
+from oracles.drivers.serving import serve
 
 config = importlib.import_module("deepspeed.runtime.config")
 reading = importlib.import_module("deepspeed.runtime.config_utils")

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import yaml
-from serving import serve
+
+from oracles.drivers.serving import serve
 
 jsonargparse = importlib.import_module("jsonargparse")
 RECIPES = {

@@ -8,8 +8,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import yaml
-from machine import modern_machine
-from serving import serve
+
+from oracles.drivers.machine import modern_machine
+from oracles.drivers.serving import serve
 
 os.environ["DISABLE_VERSION_CHECK"] = "1"
 hparams = importlib.import_module("llamafactory.hparams.parser")

@@ -10,7 +10,8 @@ from types import ModuleType
 from unittest.mock import MagicMock, patch
 
 import yaml
-from serving import NotAskable, serve
+
+from oracles.drivers.serving import NotAskable, serve
 
 # The configuration imports what trains, serves and writes; it needs none of that.
 STAND_INS = frozenset(
@@ -19,7 +20,15 @@ STAND_INS = frozenset(
         *("google_cloud_mldiagnostics", "jetstream", "ml_goodput_measurement"),
         *("pathwaysutils", "qwix", "tensorboardX", "tensorflow", "transformers"),
         *("tunix", "uvicorn", "sentencepiece", "tokamax", "aqt", "optax", "orbax"),
-        *("flax", "requests", "huggingface_hub", "psutil", "safetensors", "tiktoken", "vllm"),
+        *(
+            "flax",
+            "requests",
+            "huggingface_hub",
+            "psutil",
+            "safetensors",
+            "tiktoken",
+            "vllm",
+        ),
     }
 )
 

@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from serving import serve
+from oracles.drivers.serving import serve
 
 # The package imports every model, and with them kernels for GPUs; the configuration
 # needs none of them.
-_found = importlib.util.find_spec("torchtitan")
+_spec = importlib.util.find_spec("torchtitan")
 _package = ModuleType("torchtitan")
-if _found is not None:
-    _package.__path__ = list(_found.submodule_search_locations or ())
+if _spec is not None:
+    _package.__path__ = list(_spec.submodule_search_locations or ())
 sys.modules["torchtitan"] = _package
 config = importlib.import_module("torchtitan.config")
 

@@ -7,8 +7,8 @@ import importlib
 import sys
 from pathlib import Path
 
-from machine import modern_machine
-from serving import serve
+from oracles.drivers.machine import modern_machine
+from oracles.drivers.serving import serve
 
 transformers = importlib.import_module("transformers")
 

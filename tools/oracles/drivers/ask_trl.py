@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import yaml
-from machine import modern_machine
-from serving import serve
+
+from oracles.drivers.machine import modern_machine
+from oracles.drivers.serving import serve
 
 trl = importlib.import_module("trl")
 

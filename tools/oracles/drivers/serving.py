@@ -5,8 +5,8 @@ Each case is checked in a process of its own, forked once the framework is impor
 that neither what a case leaves behind nor its end reaches the next.
 
 A case is {id, files: {name: text}, keys: {...}, beside: {name: text}}: files, the main
-one first, or keys of which one is written, and files that it may name. An answer is {id, accepted, message,
-said}. `accepted` is null where the framework could not be asked: `message` then begins
+one first, or keys of which one is written, and files that it may name. An answer is
+{id, accepted, message, said}. `accepted` is null where the framework could not be asked: `message` then begins
 with `crashed`, `timed out` or `cannot be asked`. `said` holds its warnings.
 """
 
@@ -178,8 +178,8 @@ def _forbid_network() -> None:
         message = "no network for a validator"
         raise ConnectionError(message)
 
-    socket.socket.connect = refuse  # type: ignore[method-assign,assignment]
-    socket.getaddrinfo = refuse
+    socket.socket.connect = refuse  # type: ignore[method-assign]
+    socket.getaddrinfo = refuse  # type: ignore[assignment]
 
 
 def _tail(said: Path) -> str:
