@@ -6,8 +6,9 @@ that neither what a case leaves behind nor its end reaches the next.
 
 A case is {id, files: {name: text}, keys: {...}, beside: {name: text}}: files, the main
 one first, or keys of which one is written, and files that it may name. An answer is
-{id, accepted, message, said}. `accepted` is null where the framework could not be asked: `message` then begins
-with `crashed`, `timed out` or `cannot be asked`. `said` holds its warnings.
+{id, accepted, message, said}. `accepted` is null where the framework could not be
+asked: `message` then begins with `crashed`, `timed out` or `cannot be asked`. `said`
+holds its warnings.
 """
 
 import contextlib
