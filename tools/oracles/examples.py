@@ -107,7 +107,7 @@ def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
     ]
     if elsewhere:
         return f"speaks of {elsewhere[0]}, which stands in no file of the framework"
-    release = parse_version(oracle.release)
+    release = parse_version(oracle.counted_by or oracle.release)
     since, until = row.get("since"), row.get("until")
     if since is not None and not release.at_least(parse_version(str(since))):
         return f"holds from {since} on"

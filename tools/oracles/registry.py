@@ -36,6 +36,7 @@ class Oracle(NamedTuple):
         environment: its name.
         release: as `speccheck --framework-version` takes it.
         table: file of relations without its suffix.
+        counted_by: the release that its rows count by, where that is another.
         format: of its files, as speccheck names it.
         base: a small configuration that it accepts, merged below each example.
         where: further keys of the base, by a key of the example that asks for them.
@@ -51,6 +52,7 @@ class Oracle(NamedTuple):
     release: str
     table: str
     format: str
+    counted_by: str = ""
     base: Mapping[str, Any] = {}
     where: Mapping[str, Mapping[str, Any]] = {}
     rows: Mapping[str, Mapping[str, Any]] = {}
