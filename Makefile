@@ -170,6 +170,7 @@ GENERATORS := \
   reference_pages \
   indexes \
   coverage_page \
+  constraints_page \
   settings_page \
   simulation_page \
   example_kit

@@ -115,6 +115,15 @@ dtype: bfloat16
 steps: 100
 enable_checkpointing: true
 """,
+    "megatron-bridge": """\
+model: {seq_length: 8192, tensor_model_parallel_size: 8, freeze_vision_model: False}
+train: {train_iters: 300, global_batch_size: 16, micro_batch_size: 1}
+optimizer: {lr: 2e-6, min_lr: 2e-7}
+scheduler: {lr_decay_style: cosine, lr_warmup_iters: 20}
+checkpoint: {save: ./checkpoints, save_interval: 50}
+dataset: {source: {dataset_name: llava_video_178k, split: "???"}}
+mixed_precision: bf16_mixed
+""",
     "megatron-model-config": """\
 ENV_VARS: {CUDA_DEVICE_MAX_CONNECTIONS: 1}
 MODEL_ARGS:
@@ -148,6 +157,17 @@ distributed:
   pipeline: {pp_schedule: 1f1b}
 model: {_target_: nemo_automodel.NeMoAutoModel, of_the_callable: 1}
 """,
+    "nemo-rl": """\
+defaults: grpo_math_1B.yaml
+policy:
+  model_name: Qwen/Qwen3-8B
+  train_global_batch_size: 512
+  megatron_cfg: {enabled: true, optimizer: {lr: 5.0e-6}}
+  generation: {backend: vllm, vllm_cfg: {of_the_engine: 1}}
+loss_fn: {ratio_clip_c: null, reference_policy_kl_penalty: 1e-2}
+grpo: {num_prompts_per_step: 32, val_at_start: false}
+cluster: {num_nodes: '${mul:2,4}', gpus_per_node: 8}
+""",
     "nemo1": """\
 defaults: [_self_, {override model: tiny}]
 trainer: {devices: 8, num_nodes: 4, precision: bf16, max_steps: "???"}
@@ -166,6 +186,19 @@ optimizer: {name: adamw, learning_rate: 4.0e-4}
 fsdp: {precision: mixed, sharding_strategy: FULL_SHARD}
 save_folder: '${path.choose:${oc.env:SCRATCH,no_exist},runs}/${run_name}'
 evaluators: [{label: all, type: downstream}]
+""",
+    "olmo-core": """\
+model: {d_model: 1024, n_layers: 16, vocab_size: 50304}
+dataset: {sequence_length: 4096, mix: OLMo-mix-1124}
+data_loader: {global_batch_size: 1048576, num_workers: 4}
+train_module:
+  rank_microbatch_size: 16384
+  max_sequence_length: 4096
+  optim: {lr: 4e-4, betas: [0.9, 0.95]}
+  ac_config: {mode: full}
+trainer:
+  save_folder: /ckpt
+  max_duration: {value: 1000, unit: steps}
 """,
     "torchtitan": """\
 [training]
@@ -260,6 +293,11 @@ MISTAKES = {
         Mistake("steps: 100", "steps: all", "steps"),
         Mistake("dtype: bfloat16", "dtype: bf16", "dtype"),
     ),
+    "megatron-bridge": (
+        Mistake("size: 8,", "size: eight,", "model.tensor_model_parallel_size"),
+        Mistake("iters: 300", "iters: many", "train.train_iters"),
+        Mistake("cosine", "cosinus", "scheduler.lr_decay_style"),
+    ),
     "megatron-model-config": (
         Mistake("layers: 12", "layers: twelve", "MODEL_ARGS.--num-layers"),
         Mistake("unfused", "unfuse", "MODEL_ARGS.--attention-backend"),
@@ -275,6 +313,11 @@ MISTAKES = {
         Mistake("size: 64", "size: big", "step_scheduler.global_batch_size"),
         Mistake("parallel: false", "parallel: [1]", "distributed.sequence_parallel"),
     ),
+    "nemo-rl": (
+        Mistake("size: 512", "size: big", "policy.train_global_batch_size"),
+        Mistake("start: false", "start: [1]", "grpo.val_at_start"),
+        Mistake("step: 32", "step: many", "grpo.num_prompts_per_step"),
+    ),
     "nemo1": (
         Mistake("decay", "decai", "exp_manager.ema"),
         Mistake("size: 4", "size: four", "model.micro_batch_size"),
@@ -285,6 +328,11 @@ MISTAKES = {
         Mistake("6198", "lucky", "seed"),
         Mistake("adamw", "adam", "optimizer.name"),
         Mistake("label: all, ", "", "evaluators.0"),
+    ),
+    "olmo-core": (
+        Mistake("n_layers: 16", "n_layers: deep", "model.n_layers"),
+        Mistake("16384", "many", "train_module.rank_microbatch_size"),
+        Mistake("unit: steps", "unit: hours", "trainer.max_duration.unit"),
     ),
     "torchtitan": (
         Mistake("8192", '"8192"', "training.seq_len"),

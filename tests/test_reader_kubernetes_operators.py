@@ -194,3 +194,24 @@ def test_ray_job() -> None:
     assert read.value("recovery.max_restarts") == 2
     assert read.value("recovery.walltime_seconds") == 600.0
     assert read.value("recovery.launcher") == "torchrun"
+
+
+def test_keys_have_the_table_of_their_kind() -> None:
+    spec = """\
+    trainer:
+      numNodes: 2
+      image: NAME_OF_IMAGE
+      env:
+        - name: PET_NNODES
+          value: "4"
+    """
+    document = document_of(manifest("TrainJob", spec), "job.yaml")
+    reader = Readers().find("k8s-trainjob")
+    assert reader is not None
+    keyed = reader.read(document).keyed
+    assert keyed is not None
+    assert keyed.catalogue is not None
+    assert keyed.catalogue.reader == "TrainJob"
+    names = {key.path[2:]: key.value for key in keyed.keys if len(key.path) > 2}
+    # Other tools fill in a text like that; values of variables are evidence already.
+    assert names == {("numNodes",): 2, ("env", 0, "name"): "PET_NNODES"}

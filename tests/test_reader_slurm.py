@@ -4,6 +4,7 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from script_text import ReadScript, format_of, read_by_all, read_script
+from speccheck.validator.evidence.key_forms import FORMS
 from speccheck.validator.sources.formats.slurm import (
     READER,
     gpu_counts,
@@ -319,3 +320,106 @@ def test_placement_and_processors(lines: list[str], leaf: str, value: object) ->
 def test_a_step_alone_asks_for_no_placement() -> None:
     script = read("srun -N 4 python train.py\n")
     assert "cluster.placement_requested" not in script.leaves
+
+
+def keyed(*lines: str, tail: str = "srun python train.py") -> dict[str, object]:
+    """The options that the rules on configuration hygiene see."""
+    text = "".join(f"{line}\n" for line in ("#!/bin/bash", *lines, tail))
+    found = READER.read(Source("job.sbatch", text)).keyed
+    return {} if found is None else {str(key.path[0]): key.value for key in found.keys}
+
+
+def test_options_of_a_job_are_keys_by_their_long_names() -> None:
+    found = keyed("#SBATCH -N 4 --mem=100G --exclusive", "#SBATCH --requeue yes")
+    assert found == {
+        "--nodes": "4",
+        "--mem": "100G",
+        "--exclusive": True,
+        "--requeue": True,
+    }
+
+
+def test_a_beginning_of_an_option_stands_for_it() -> None:
+    assert keyed("#SBATCH --cpus-per-t=8", "#SBATCH --ntasks-per=8") == {
+        "--cpus-per-task": "8",
+        "--ntasks-per": "8",  # of several
+    }
+
+
+def test_the_last_of_equal_options_counts() -> None:
+    assert keyed("#SBATCH --nodes=4", "#SBATCH -N2") == {"--nodes": "2"}
+
+
+def test_words_of_no_option_belong_to_the_one_before() -> None:
+    assert keyed("#SBATCH --time 10 minutes # not more") == {"--time": "10 minutes"}
+
+
+@pytest.mark.parametrize("text", ["{LIMIT}", "<hours>", "__TIME__", "TIME_LIMIT"])
+def test_what_another_tool_fills_in_is_not_sure(text: str) -> None:
+    found = READER.read(Source("a.sh", f"#!/bin/bash\n#SBATCH -t {text}\n")).keyed
+    assert found is not None
+    assert [key.is_sure for key in found.keys] == [False]
+
+
+def test_components_of_a_job_have_options_of_their_own() -> None:
+    assert keyed("#SBATCH --nodes=4", "#SBATCH hetjob", "#SBATCH --mem=1G") == {}
+
+
+def not_read(*lines: str) -> list[tuple[str, int]]:
+    """Name and line of what looks like an option and is none."""
+    text = "".join(f"{line}\n" for line in ("#!/bin/bash", "#SBATCH -N 4", *lines))
+    found = READER.read(Source("job.sbatch", text)).keyed
+    assert found is not None
+    spans = [(key.place.key, key.place.span) for key, _ in found.not_read]
+    return [(name, span.line if span else 0) for name, span in spans]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["# SBATCH --time=10"], [("--time", 3)]),
+        (["# SBATCH -N 8"], []),  # the line above counts
+        (["##SBATCH --time=10", "# SBATCH lines follow"], []),
+        (["#SLURM -t 10"], [("--time", 3)]),
+        (["cd work", "#SBATCH --time=10"], [("--time", 4)]),
+        (["cd work", "# SBATCH --time=10", "#SLURM -t 10"], []),
+        (["cat > a.sh <<'EOF'", "#SBATCH --time=10", "EOF"], []),
+        (["echo '", "#SBATCH --time=10", "' > a.sh"], []),
+    ],
+)
+def test_lines_that_look_like_options(
+    lines: list[str], expected: list[tuple[str, int]]
+) -> None:
+    assert not_read(*lines) == expected
+
+
+def test_lines_of_the_old_word_are_options() -> None:
+    script = read("#!/bin/bash\n#SLURM --nodes=4\nsrun python train.py\n")
+    assert script.values("stated") == {"cluster.nodes": 4}
+
+
+def test_a_job_of_a_container_that_its_caller_sizes() -> None:
+    text = (
+        "#!/bin/bash\n#SBATCH --exclusive\n"
+        'srun --ntasks="$((N * DGXNGPU))" --container-image="$CONT" ./run_and_time.sh\n'
+    )
+    assert format_of(text, "run.sub") == "slurm"
+    assert format_of(text.replace("DGXNGPU", "2"), "run.sub") != "slurm"
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "wrong"),
+    [
+        (
+            "slurm_nodes",
+            ["4", "2-8", "0", "1k", "2,4", "-8"],
+            ["four", "8-4", "2-", ""],
+        ),
+        ("slurm_time", ["90", "1:30", "1-", "1-12:00", "UNLIMITED"], ["1h", ":30", ""]),
+        ("slurm_memory", ["0", "100G", "16gb", "4096"], ["1.5G", "16GiB", "1P", "-1"]),
+        ("torchrun_nodes", ["4", "2:4", "4:4"], ["0", "0:4", "4:2", "1:2:3", "all"]),
+    ],
+)
+def test_forms_of_launchers(form: str, right: list[str], wrong: list[str]) -> None:
+    assert [text for text in right if not FORMS[form](text)] == []
+    assert [text for text in wrong if FORMS[form](text)] == []

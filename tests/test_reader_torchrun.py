@@ -333,3 +333,37 @@ def test_options_without_value_are_those_of_the_table(
     expected = switches - {"--module"} | (SWITCHES[launcher] & {"--virtual-local-rank"})
     short = {switch for switch in SWITCHES[launcher] if not switch.startswith("--")}
     assert SWITCHES[launcher] - short == expected
+
+
+def keyed(text: str) -> dict[str, object]:
+    """The options that the rules on configuration hygiene see."""
+    found = READER.read(Source("train.sh", text)).keyed
+    return {} if found is None else {str(key.path[0]): key.value for key in found.keys}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (
+            "torchrun --nnodes=2 --nproc_per_node 8 train.py --lr 1",
+            {"--nnodes": "2", "--nproc-per-node": "8"},
+        ),
+        ("torchrun --standalone -m train", {"--standalone": True, "-m": True}),
+        ("torchrun --max-r 3 train.py", {"--max-restarts": "3"}),  # a beginning
+        ("deepspeed --num_gpus 8 train.py", {}),
+        (  # what both share
+            "torchrun --nnodes=2 --standalone a.py\ntorchrun --nnodes=2 b.py",
+            {"--nnodes": "2"},
+        ),
+    ],
+)
+def test_options_are_keys(command: str, expected: dict[str, object]) -> None:
+    assert keyed(f"{command}\n") == expected
+
+
+def test_options_out_of_sight_are_not_known_to_lack() -> None:
+    text = 'torchrun $ARGS --nnodes="$N" train.py\n'
+    found = READER.read(Source("train.sh", text)).keyed
+    assert found is not None
+    assert found.hidden == "${ARGS}"
+    assert [key.is_sure for key in found.keys] == [False]

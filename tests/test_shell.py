@@ -218,8 +218,8 @@ def test_directives_stand_before_the_first_command() -> None:
         ("--requeue", ""),
         ("--gres", "gpu:8"),
     ]
-    assert found[1][2:] == (2, 19, 19)
-    assert found[2][2:] == (5, 9, 11)
+    assert found[1][2:5] == (2, 19, 19)
+    assert found[2][2:5] == (5, 9, 11)
     assert parse_script(text).directives == found
 
 

@@ -11,7 +11,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,6 +27,7 @@ from speccheck.validator.evidence.accepted_values import value_fault
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, parse_version
 from speccheck.validator.evidence.key_forms import FORMS
 from speccheck.validator.evidence.key_relations import (
+    ITEM_TESTS,
     NAME_TESTS,
     NUMBER_TESTS,
     PLAN,
@@ -42,7 +43,11 @@ from speccheck.validator.evidence.plan import (
     leaf_names,
     plan_evidence,
 )
-from speccheck.validator.evidence.related_keys import KeyRelationMatch, related_matches
+from speccheck.validator.evidence.related_keys import (
+    KeyRelationMatch,
+    holds_unstated,
+    related_matches,
+)
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.sources.joining.merge import derive, merge
@@ -70,6 +75,7 @@ _LISTS = frozenset(
 _COUNTS = frozenset({"length_above", "length_below", "count_above", "count_below"})
 _KINDS_OF_VALUE = ("text", "integer", "number", "list", "block", "boolean")
 LONGEST_REASON = 160
+_LAST_LIST = re.compile(r"(\[\]|\*+)[^\[\]*]*$")
 
 
 class RelationFault(ValueError):  # noqa: N818 - a fault of the file
@@ -162,7 +168,37 @@ class _Compiler:
         for name in (*row.get("loses", ()), *row.get("fix", {})):
             self._name(name)
         result["names"] = list(self._names)
+        triggers = sorted(self._triggers(result["when"]), key=len)
+        result["triggers"] = triggers or [result["names"]]
+        together = {*taken_together(result["when"])}
+        together |= {*taken_together(result.get("needs", ()))}
+        within = shared_prefix(
+            _LAST_LIST.sub("", name) if name in together else name
+            for name in self._names
+        )
+        if within:
+            result["within"] = within
         return result
+
+    def _triggers(self, condition: Condition) -> list[list[str]]:
+        """Return groups of names, of each of which a file must state one.
+
+        Of a test that holds by defaults in some tabulated release there is none.
+        """
+        head = condition[0]
+        if head in {"all", "any"}:
+            parts = [self._triggers(part) for part in condition[1:]]
+            if head == "all":
+                return [group for part in parts for group in part]
+            names = [name for part in parts if part for name in part[0]]
+            return [[*dict.fromkeys(names)]] if all(parts) else []
+        catalogue = self._file.catalogue
+        releases = (None, *map(parse_version, catalogue.versions))
+        if any(holds_unstated(condition, catalogue, release) for release in releases):
+            return []
+        names = [*dict.fromkeys(_names_of(condition))]
+        is_own = not any(name.startswith(PLAN) or ":" in name for name in names)
+        return [names] if is_own else []
 
     def _refuse(self, text: str) -> None:
         raise self._file.fault(self._row, text)
@@ -194,7 +230,8 @@ class _Compiler:
         if written != {"stated": False}:  # of a fork's own key no table knows
             for part in name.split(PRODUCT):
                 self._name(part)
-        self._names[name] = None
+        parts = [part for part in name.split(PRODUCT) if not part.isdecimal()]
+        self._names.update(dict.fromkeys(parts))
         if not isinstance(written, dict):
             yield [name, "is", written if isinstance(written, list) else [written]]
             return
@@ -250,6 +287,43 @@ class _Compiler:
                 self._refuse(f"{name} is an alias of {row.path}: use that")
 
 
+def _names_of(condition: Condition) -> Iterator[str]:
+    """Yield the names of a condition, each as a table has it."""
+    head = condition[0]
+    if head in _GROUPS:
+        for part in condition[1:]:
+            yield from _names_of(part)
+        return
+    name, test, operand = condition
+    texts = [name]
+    if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
+        texts.append(operand)
+    for text in texts:
+        yield from (part for part in text.split(PRODUCT) if not part.isdecimal())
+
+
+def taken_together(condition: Condition) -> Iterator[str]:
+    """Yield the names whose last list a test looks at as a whole."""
+    if not condition or condition[0] in _GROUPS:
+        for part in condition[1:]:
+            yield from taken_together(part)
+    elif condition[1] in ITEM_TESTS:
+        yield condition[0]
+
+
+def shared_prefix(names: Iterable[str]) -> str:
+    """Return the list or free block that all names with one stand below; else empty."""
+    prefixes = []
+    for name in (part for product in names for part in product.split(PRODUCT)):
+        ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
+        if ends:
+            prefixes.append([name[:end] for end in ends])
+    if not prefixes:
+        return ""
+    common = [text for text in prefixes[0] if all(text in item for item in prefixes)]
+    return common[-1] if common else ""
+
+
 def table_of(own: FrameworkKeys, name: str) -> tuple[FrameworkKeys | None, str]:
     """Return the table that a name is of, and the name within it."""
     framework, colon, rest = name.partition(":")
@@ -283,7 +357,7 @@ def _shown_by(
     file: RelationFile, relation: KeyRelation, example: Row, row: Row
 ) -> list[KeyRelationMatch]:
     stated, plan = evidence_of(file, example, str(row.get("since", "")))
-    own = file.catalogue._replace(relations=lambda: KeyRelations([relation]))
+    own = file.catalogue._replace(relations=lambda: KeyRelations([relation._asdict()]))
     files = [
         part._replace(catalogue=own) if part.catalogue is file.catalogue else part
         for part in stated.files

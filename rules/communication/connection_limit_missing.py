@@ -24,11 +24,11 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import Cluster, Parallelism
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _NAME = "CUDA_DEVICE_MAX_CONNECTIONS"
-_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 _OTHER_ORDER = "--overlap-moe-expert-parallel-comm"
 
 
@@ -59,7 +59,9 @@ def connection_limit_missing(
     cut = [leaf for leaf in degrees if leaf.or_else(1) > 1]
     if not cut or parallelism.engine.value != "megatron":
         return
-    if not all(place.file.endswith(_SCRIPTS) for leaf in cut for place in leaf.places):
+    if not all(
+        place.file.endswith(SCRIPT_SUFFIXES) for leaf in cut for place in leaf.places
+    ):
         return
     if any(key.path == (_OTHER_ORDER,) for file in stated.files for key in file.keys):
         return

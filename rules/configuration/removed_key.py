@@ -27,7 +27,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 # OmegaConf reads their files: another key may refer to one that the framework drops.
 _WITH_REFERENCES = frozenset(
-    {"llm-foundry", "nemo-automodel", "nemo1", "torchtune", "verl"}
+    {"llm-foundry", "nemo-automodel", "nemo-rl", "nemo1", "torchtune", "verl"}
 )
 
 

@@ -15,12 +15,13 @@ own warning, an example, and the mended twin.
 
 Bad::
 
-    unfrozen_parameters: [lm_head]
-    peft_layers_to_transform: [0, 1]
+    micro_batch_size: 2
+    eval_batch_size: 8
 
 Good::
 
-    unfrozen_parameters: [lm_head]
+    micro_batch_size: 2
+    eval_batch_size: 2
 """
 
 from speccheck.rules.configuration._relations import fix_of, in_release

@@ -25,10 +25,10 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import Cluster, Parallelism, Recovery
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _NODES = {"torchrun": ("--nnodes",), "accelerate": ("--num_machines", "num_machines")}
-_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 
 
 @rule(
@@ -48,7 +48,7 @@ def rendezvous_address_missing(
     counted = _NODES.get(launcher.value or "", ())
     if nodes.or_else(1) <= 1 or not any(place.key in counted for place in nodes.places):
         return
-    if not all(place.file.endswith(_SCRIPTS) for place in launcher.places):
+    if not all(place.file.endswith(SCRIPT_SUFFIXES) for place in launcher.places):
         return
     if endpoint.places:
         yield passed(at=endpoint)

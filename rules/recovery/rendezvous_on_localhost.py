@@ -23,11 +23,11 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import Cluster, Recovery
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 # A script often sets a variable only where its caller has not.
-_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 _OWN_HOST = frozenset({"localhost", "::1", "0.0.0.0"})  # noqa: S104 - not bound to
 
 
@@ -44,7 +44,11 @@ def rendezvous_on_localhost(
     is_stated = endpoint.is_known and endpoint.status != "default"
     if is_stated and all(_is_literal(endpoint.need(), endpoint.places)):
         addresses.append((endpoint.need(), endpoint.places))
-    if master is not None and master.value and not master.place.file.endswith(_SCRIPTS):
+    if (
+        master is not None
+        and master.value
+        and not master.place.file.endswith(SCRIPT_SUFFIXES)
+    ):
         addresses.append((master.value, (master.place,)))
     own = [(text, places) for text, places in addresses if _is_own_host(text)]
     if addresses and not own:

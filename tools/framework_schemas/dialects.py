@@ -55,13 +55,16 @@ DIALECTS = {
     "llamafactory": Dialect("llamafactory", "LLaMA-Factory"),
     "llm-foundry": Dialect("llm-foundry", "LLM Foundry", wrappers=("parameters",)),
     "maxtext": Dialect("maxtext", "MaxText"),
+    "megatron-bridge": Dialect("megatron-bridge", "Megatron-Bridge"),
     "megatron-model-config": Dialect(
         "megatron-lm", "Megatron-LM model_config.yaml", stands_below="MODEL_ARGS"
     ),
     "nanotron": Dialect("nanotron", "Nanotron"),
     "nemo-automodel": Dialect("nemo-automodel", "NeMo AutoModel"),
+    "nemo-rl": Dialect("nemo-rl", "NeMo RL"),
     "nemo1": Dialect("nemo1", "NeMo 1", wrappers=("training",)),
     "olmo": Dialect("olmo", "OLMo"),
+    "olmo-core": Dialect("olmo-core", "OLMo-core"),
     "torchtitan": Dialect("torchtitan", "torchtitan"),
     "torchtune": Dialect("torchtune", "torchtune"),
     "verl": Dialect("verl", "verl"),

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.framework_keys import (
     KeyRow,
     parse_version,
 )
-from speccheck.validator.evidence.key_relations import KeyRelation, KeyRelations
+from speccheck.validator.evidence.key_relations import KeyRelations
 from speccheck.validator.evidence.record import Record
 
 COMPILED = "synonyms"
@@ -106,16 +106,27 @@ FRAMEWORK_OF_FORMAT = {
     "gpt-neox": KeyTable("gpt-neox"),
     "hf-model-config": KeyTable("hf-model-config"),
     "hf-trainer": KeyTable("hf-training-arguments"),
+    "k8s-clustertrainingruntime": KeyTable("launchers", "TrainingRuntime"),
+    "k8s-jobset": KeyTable("launchers", "JobSet"),
+    "k8s-mpijob": KeyTable("launchers", "MPIJob"),
+    "k8s-pytorchjob": KeyTable("launchers", "PyTorchJob"),
+    "k8s-raycluster": KeyTable("launchers", "RayCluster"),
+    "k8s-rayjob": KeyTable("launchers", "RayJob"),
+    "k8s-trainingruntime": KeyTable("launchers", "TrainingRuntime"),
+    "k8s-trainjob": KeyTable("launchers", "TrainJob"),
     "litgpt": KeyTable("litgpt"),
     "llamafactory": KeyTable("llamafactory"),
     "llm-foundry": KeyTable("llm-foundry"),
     "maxtext": KeyTable("maxtext"),
+    "megatron-bridge": KeyTable("megatron-bridge"),
     "megatron-cli": KeyTable("megatron-lm"),
     "megatron-model-config": KeyTable("megatron-lm"),
     "nanotron": KeyTable("nanotron"),
     "nemo-automodel": KeyTable("nemo-automodel"),
+    "nemo-rl": KeyTable("nemo-rl"),
     "nemo1": KeyTable("nemo1"),
     "olmo": KeyTable("olmo"),
+    "olmo-core": KeyTable("olmo-core"),
     "slurm": KeyTable("launchers", "slurm"),
     "torchrun": KeyTable("launchers", "torchrun"),
     "torchtitan": KeyTable("torchtitan"),
@@ -179,7 +190,7 @@ def load_relations(framework: str, section: str = "") -> KeyRelations:
         rows = read_compiled(relations_name(framework, section))
     except FileNotFoundError:
         return KeyRelations(())
-    return KeyRelations([KeyRelation(**row) for row in rows])
+    return KeyRelations(rows)
 
 
 def _loader(row: Mapping[str, Any]) -> Loader:

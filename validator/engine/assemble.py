@@ -240,7 +240,10 @@ def _keyed(
     ]
     main = _value(leaves, "run.framework").value
     if not any(is_named(table, main) for table in tables):
-        families = {table.family for table in tables}
+        # A launcher is no framework of training.
+        families = {
+            table.family for table in tables if table.reader in {"", table.family}
+        }
         main = families.pop() if len(families) == 1 else None
     for name, package in (("run.framework_version", main), ("run.nccl_version", NCCL)):
         stated = versions.get(package or "")

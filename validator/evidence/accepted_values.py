@@ -36,9 +36,10 @@ INTERPOLATED = r"\$\{|^\?\?\?$"
 BOUND = lazy_pattern(r"(>=|<=|>|<)\s*(-?[\d.]+)")
 _LIST = lazy_pattern(r"list\[(.*)\]")
 # What a shell, a template or another tool fills in before the framework reads it.
-_FILLED_IN = lazy_pattern(r"\$[({A-Za-z_]|\{\{|^\?\?\?$|^<[^<>]*>$|^@|^%|`")
+_FILLED_IN = lazy_pattern(r"\$[({A-Za-z_]|\{\{|^\?\?\?$|^<[^<>|]*>$|^@|^%|`")
 _BLOCKS = frozenset({"object", "map"})
 _LONGEST = 60  # characters of a value in a message
+_SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class Loader(Record):
@@ -361,7 +362,21 @@ def value_fault(taken: Accepted, value: object) -> ValueFault | None:
     A text that another tool fills in is no value yet; a flag without words behind it is
     a switch that is on.
     """
-    if taken.anything or is_filled_in(value):
+    if taken.anything:
+        return None
+    if type(value) in _SCALARS:
+        return _fault_of_scalar(taken, type(value).__name__, value)
+    return _fault(taken, value)
+
+
+# Files share most of their values; a type tells 1 from true.
+@lru_cache(maxsize=8192)
+def _fault_of_scalar(taken: Accepted, _: str, value: object) -> ValueFault | None:
+    return _fault(taken, value)
+
+
+def _fault(taken: Accepted, value: object) -> ValueFault | None:
+    if is_filled_in(value):
         return None
     if value == [] and "boolean" in taken.types:
         return None

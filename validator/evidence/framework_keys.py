@@ -292,7 +292,7 @@ class FrameworkKeys(Record):
         newest = [
             framework_version
             for framework_version in (parse_version(text) for text in self.versions)
-            if framework_version.number and self._same_family(own, framework_version)
+            if framework_version.number and self.is_of_family(own, framework_version)
         ]
         return any(
             not framework_version.surely_before(own) for framework_version in newest
@@ -365,7 +365,7 @@ class FrameworkKeys(Record):
         if row is None or not row.removed_in or version is None:
             return False
         gone = parse_version(row.removed_in)
-        return self._same_family(version, gone) and (
+        return self.is_of_family(version, gone) and (
             version.at_least(gone) or self._is_whole_minor(version, gone)
         )
 
@@ -375,7 +375,7 @@ class FrameworkKeys(Record):
         if row is None or not row.removed_in:
             return False
         gone = parse_version(row.removed_in)
-        return self._version_before(gone) is None and self._same_family(None, gone)
+        return self._version_before(gone) is None and self.is_of_family(None, gone)
 
     def too_new(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
         """Return whether the key surely came after `version`."""
@@ -384,7 +384,7 @@ class FrameworkKeys(Record):
             return False
         since = parse_version(row.since)
         before = self._version_before(since)
-        if before is None or not self._same_family(version, since):
+        if before is None or not self.is_of_family(version, since):
             return False
         return version.surely_before(since) and (
             before.at_least(version) or before.number[:MINOR] == version.number[:MINOR]
@@ -436,7 +436,7 @@ class FrameworkKeys(Record):
     ) -> KnownDefault | None:
         """The step of a default that changed; None where `version` does not tell."""
         starts = [parse_version(str(since)) for since, *_ in row.defaults if since]
-        if not all(self._same_family(version, start) for start in starts):
+        if not all(self.is_of_family(version, start) for start in starts):
             return None
         # a first step without version holds from before the oldest tabulated one
         passed = sum(version.at_least(start) for start in starts)
@@ -462,9 +462,10 @@ class FrameworkKeys(Record):
         families = {parse_version(text).framework for text in self.versions}
         return version if version.framework in families else None
 
-    def _same_family(
+    def is_of_family(
         self, framework_version: FrameworkVersion | None, other: FrameworkVersion
     ) -> bool:
+        """Return whether two releases are of one package, and so in an order."""
         names = {self.framework: self.family, None: self.family}
         first = framework_version.framework if framework_version else None
         return names.get(first, first) == names.get(other.framework, other.framework)
@@ -475,7 +476,7 @@ class FrameworkKeys(Record):
         same = [
             framework_version
             for framework_version in tabulated
-            if self._same_family(framework_version, version)
+            if self.is_of_family(framework_version, version)
         ]
         return next(
             (

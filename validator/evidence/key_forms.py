@@ -3,16 +3,65 @@
 import re
 from collections.abc import Callable, Mapping
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+
+_LONGEST_NUMBER = 40
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
 def _matches(pattern: str, longest: int = 10_000) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
+    compiled = lazy_pattern(pattern)
 
     def is_of_form(text: str) -> bool:
         return len(text) <= longest and compiled.fullmatch(text) is not None
 
     return is_of_form
+
+
+_LAYOUT_LONGEST = 10_000
+_LAYOUT_REPEATS = (lazy_pattern(r"\(([^)]+)\)\*(\d+)"), lazy_pattern(r"(.)\*(\d+)"))
+
+
+def _is_pipeline_layout(text: str) -> bool:
+    """Return whether a text lays out the stages of a pipeline of Megatron-LM.
+
+    Repetitions are written out first. A text that would grow too long is let through.
+    """
+    layout = text.replace(",", "")
+    for repeat in _LAYOUT_REPEATS:
+        parts = [(part[1], part[2]) for part in repeat.finditer(layout)]
+        if any(len(times) > len(str(_LAYOUT_LONGEST)) for _, times in parts):
+            return True
+        grown = len(layout) + sum(len(part) * int(times) for part, times in parts)
+        if grown > _LAYOUT_LONGEST:
+            return True
+        layout = repeat.sub(lambda part: part[1] * int(part[2]), layout)
+    return re.fullmatch(r"\|*E[t|]*[m|]*L\|*", layout) is not None
+
+
+_NODES = lazy_pattern(r"\s*(\d*)([kKmM]{0,2})(-(\d+)([kKmM]{0,2}))?\s*")
+_NODE_LIST = lazy_pattern(r"[\d,:-]*[,:][\d,:-]*")
+
+
+def _is_node_count(text: str) -> bool:
+    """Return whether sbatch takes a number of nodes, or a range that is none empty."""
+    if _NODE_LIST.fullmatch(text):
+        return True
+    match = _NODES.fullmatch(text)
+    if match is None or not (match[1] or match[3]) or len(text) > _LONGEST_NUMBER:
+        return False
+    if match[3] is None or match[2] or match[5]:
+        return True
+    return int(match[4]) == 0 or int(match[1] or 1) <= int(match[4])
+
+
+def _is_node_range(text: str) -> bool:
+    """Return whether torchrun takes a number of nodes, or a range of them."""
+    least, colon, most = text.partition(":")
+    bounds = [least.strip(), most.strip() if colon else least.strip()]
+    if not all(bound.isdecimal() for bound in bounds) or len(text) > _LONGEST_NUMBER:
+        return False
+    return 0 < int(bounds[0]) <= int(bounds[1])
 
 
 FORMS: Mapping[str, Callable[[str], bool]] = {
@@ -24,12 +73,18 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     ),
     # Slurm: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:...]
     "slurm_time": _matches(
-        r"(?i)\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|infinite|unlimited|-1"
+        r"(?i)\d+(:\d+){0,2}|\d*-(\d+(:\d+){0,2})?|infinite|unlimited|-1"
     ),
-    "slurm_memory": _matches(r"(?i)\d+(\.\d+)?[kmgtp]?b?|0"),
+    "slurm_memory": _matches(r"(?i)\+?\d+([kmgt]b?)?"),
+    # Slurm: 4, 2-8, 1k, a list of sizes
+    "slurm_nodes": _is_node_count,
+    # torchrun: 4, 2:8
+    "torchrun_nodes": _is_node_range,
     "kubernetes_quantity": _matches(
         r"[+-]?(\d+(\.\d*)?|\.\d+)(([KMGTPE]i)|[numkMGTPE]|[eE][+-]?\d+)?"
     ),
     "whole_number": _matches(r"\s*[-+]?\d+\s*"),
+    # Megatron-LM: E embedding, t layer, m prediction layer, L loss, | between stages
+    "megatron_pipeline_layout": _is_pipeline_layout,
     "host_and_port": _matches(r".*:\d{1,5}"),
 }

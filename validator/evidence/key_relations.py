@@ -6,7 +6,7 @@ of it is executed: a test is the name of a function here, and its operand.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from speccheck.validator.evidence.key_forms import FORMS
@@ -34,6 +34,8 @@ class KeyRelation(Record):
         names: all keys and fields that it speaks of.
         reason: why, in words that complete "A x with B y: ...".
         remedy: what to change.
+        triggers: groups of names; of each a file must state one for it to hold.
+        within: the list or free block whose items it is about, one after another.
         loses: keys that have no effect.
         fix: values by key; None deletes one, {multiple_of: name} is the next multiple.
         fix_is_safe: the edit changes nothing of what the model learns.
@@ -46,6 +48,8 @@ class KeyRelation(Record):
     names: Sequence[str]
     reason: str
     remedy: str
+    triggers: Sequence[Sequence[str]]
+    within: str = ""
     needs: Condition = ()
     loses: Sequence[str] = ()
     fix: Mapping[str, Any] = {}
@@ -55,35 +59,36 @@ class KeyRelation(Record):
 
 
 class KeyRelations:
-    """The rows of one table, by the names that they speak of."""
+    """The rows of one table, by the names of which one must be stated."""
 
-    __slots__ = ("_by_name", "rows")
+    __slots__ = ("_by_name", "_made", "_rows")
 
-    def __init__(self, rows: Sequence[KeyRelation]) -> None:
-        """Order the rows."""
-        self.rows = rows
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Order the rows as they are compiled; a record is made of the few in use."""
+        self._rows = rows
+        self._made: dict[int, KeyRelation] = {}
         self._by_name: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
-            for name in row.names:
+            for name in row["triggers"][0]:
                 self._by_name.setdefault(name, []).append(number)
 
-    def about(self, names: Iterable[str]) -> Iterator[KeyRelation]:
-        """Yield the rows that speak of one of these, in the order of the table."""
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._rows)
+
+    def about(self, names: Collection[str]) -> Iterator[KeyRelation]:
+        """Yield the rows that may hold of these, in the order of the table."""
         numbers = {number for name in names for number in self._by_name.get(name, ())}
-        return (self.rows[number] for number in sorted(numbers))
+        for number in sorted(numbers):
+            groups = self._rows[number]["triggers"]
+            if all(any(name in names for name in group) for group in groups):
+                yield self._row(number)
 
-
-def shared_prefix(names: Iterable[str]) -> str:
-    """Return the list or free block that all names with one stand below; else empty."""
-    prefixes = []
-    for name in (part for product in names for part in product.split(PRODUCT)):
-        ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
-        if ends:
-            prefixes.append([name[:end] for end in ends])
-    if not prefixes:
-        return ""
-    common = [text for text in prefixes[0] if all(text in item for item in prefixes)]
-    return common[-1] if common else ""
+    def _row(self, number: int) -> KeyRelation:
+        made = self._made.get(number)
+        if made is None:
+            made = self._made[number] = KeyRelation(**self._rows[number])
+        return made
 
 
 def _is_multiple(number: float, of: float) -> Answer:
@@ -104,7 +109,7 @@ OF_NUMBERS: Mapping[str, Callable[[float, float], Answer]] = {
 
 
 def _texts(value: object) -> list[str]:
-    items = value if isinstance(value, list) else [value]
+    items = value if isinstance(value, list | dict) else [value]
     return [str(item).strip() for item in items]
 
 

@@ -31,9 +31,8 @@ from speccheck.validator.evidence.key_relations import (
     KeyRelation,
     Kind,
     Operand,
-    shared_prefix,
 )
-from speccheck.validator.evidence.plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan, plan_evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place, Value
@@ -85,7 +84,9 @@ class RelatedKeys:
     def has_relations(self) -> bool:
         """Whether a file is of a framework whose relations are tabulated."""
         return any(
-            file.catalogue is not None and file.keys and file.catalogue.relations().rows
+            file.catalogue is not None
+            and file.keys
+            and len(file.catalogue.relations()) > 0
             for file in self._stated.files
         )
 
@@ -282,6 +283,7 @@ class _Judgement:
     def _tests(self, name: str, test: str, operand: Operand) -> Answer:
         """Return the answer of one test of one name, or of a product of names."""
         if test in OF_ALL_ITEMS:
+            self.look(name)
             return OF_ALL_ITEMS[test](self._all_values(name), operand)
         if test in OF_NUMBERS:
             number, other = self.number(name), self.number(operand)
@@ -398,23 +400,23 @@ def related_matches(
     stated: StatedKeys, plan: TrainingPlan
 ) -> Iterator[KeyRelationMatch]:
     """Yield what the files of a plan show, framework by framework."""
-    by_table: dict[FrameworkKeys, list[KeyedFile]] = {}
-    for file in stated.files:
-        if file.catalogue is None or not file.keys:
-            continue
-        if not file.is_of_another_parser:  # a fork refuses other things
-            by_table.setdefault(file.catalogue, []).append(file)
-    tables = {
-        catalogue.framework: _Table(files, catalogue)
-        for catalogue, files in by_table.items()
-        if catalogue.relations().rows or len(by_table) > 1
-    }
-    for catalogue in by_table:
-        table = tables.get(catalogue.framework)
-        if table is None or table.catalogue is not catalogue:
-            continue
-        for relation in catalogue.relations().about(table.named):
-            yield from _judged(relation, tables, table, plan)
+    groups: dict[tuple[FrameworkKeys, int], list[KeyedFile]] = {}
+    for number, file in enumerate(stated.files, 1):
+        if file.catalogue is None or not file.keys or file.is_of_another_parser:
+            continue  # a fork refuses other things
+        # Each job script, command or object of a launcher stands for itself.
+        is_section = file.catalogue.reader not in {"", file.catalogue.family}
+        group = (file.catalogue, number if is_section else 0)
+        groups.setdefault(group, []).append(file)
+    tables = [
+        _Table(files, catalogue)
+        for (catalogue, _), files in groups.items()
+        if len(catalogue.relations()) or len(groups) > 1
+    ]
+    by_name = {table.catalogue.framework: table for table in tables}
+    for table in tables:
+        for relation in table.catalogue.relations().about(table.named):
+            yield from _judged(relation, by_name, table, plan)
 
 
 def _judged(
@@ -426,16 +428,27 @@ def _judged(
     """Yield a match for each item of the list that the relation is about, or one."""
     only_from = ""
     if relation.since or relation.until:
-        holds = _holds_in_release(relation, own.version)
+        bound = parse_version(relation.since or relation.until)
+        is_ordered = own.catalogue.is_of_family(own.version, bound)
+        holds = _holds_in_release(relation, own.version if is_ordered else None)
         if holds is False:
             return
         only_from = relation.since if holds is None else ""
-    prefix = shared_prefix(relation.names)
-    for within in own.items(prefix) if prefix else [()]:
+    for within in own.items(relation.within) if relation.within else [()]:
         judgement = _Judgement(tables, own, plan, within)
         match = _match(relation, judgement)
         if match is not None:
             yield match._replace(only_from=only_from)
+
+
+def holds_unstated(
+    condition: Condition, catalogue: FrameworkKeys, version: FrameworkVersion | None
+) -> Answer:
+    """Return whether a condition holds of a job that states nothing, by defaults."""
+    table = _Table((), catalogue)
+    table.version = version
+    nothing, _ = plan_evidence({})
+    return _Judgement({}, table, nothing, ()).holds(condition)
 
 
 def _holds_in_release(
@@ -515,14 +528,25 @@ def _text(relation: KeyRelation, judgement: _Judgement) -> str:
     sums = _arithmetic(needs or relation.when, judgement)
     ending = f"{relation.reason}{f' ({sums})' if sums else ''}"
     if not needs:
-        return f"{' with '.join(causes)}: {ending}"
+        return f"{_beside(causes)}: {ending}"
     if needs[0] in _GROUPS or needs[1] not in _BROKEN or not _is_between(needs):
-        return f"{' with '.join(causes)} needs {_needed(needs, judgement)}: {ending}"
+        return f"{_beside(causes)} needs {_needed(needs, judgement)}: {ending}"
     name, test, operand = needs
     left, right = _shown_product(name, judgement), _shown_product(operand, judgement)
     others = [text for text in causes if text not in {left, right}]
-    beside = f" with {' with '.join(others)}" if others else ""
+    beside = f" with {_listed(others)}" if others else ""
     return f"{left} {_BROKEN[test]} {right}{beside}: {ending}"
+
+
+def _beside(texts: Sequence[str]) -> str:
+    """Return settings that stand together: `a with b, c and d`."""
+    first, *others = texts or [""]
+    return f"{first} with {_listed(others)}" if others else first
+
+
+def _listed(texts: Sequence[str]) -> str:
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _is_between(condition: Condition) -> bool:
@@ -546,11 +570,13 @@ def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
         parts = [text for part in condition[1:] for text in _causes(part, judgement)]
     elif head == "any":
         held = [part for part in condition[1:] if judgement.holds(part)]
-        parts = _causes(held[0], judgement) if held else []
+        parts = [text for part in held for text in _causes(part, judgement)]
     elif head == "not":
         parts = _causes(condition[1], judgement)
     else:
         name, test, operand = condition
+        if test == "stated" and not operand:
+            return []
         names = name.split(PRODUCT)
         if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
             names += [item for item in operand.split(PRODUCT) if not item.isdecimal()]

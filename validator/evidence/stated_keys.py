@@ -85,6 +85,7 @@ class KeyedFile(Record):
     texts: the keys that hold a text long enough to be an address or a credential, an
         item of a list by itself.
     hidden: a text that may hold further keys, so that the lack of one says nothing.
+    not_read: what looks like a key and is not read as such, each with why.
     """
 
     file: str
@@ -100,6 +101,7 @@ class KeyedFile(Record):
     outdated: tuple[StatedKey, ...] = ()
     texts: tuple[tuple[StatedKey, str], ...] = ()
     hidden: str = ""
+    not_read: tuple[tuple[StatedKey, str], ...] = ()
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""
@@ -112,9 +114,20 @@ class KeyedFile(Record):
             yield key
 
     def unlike_keys(self) -> Iterator[StatedKey]:
-        """Yield the unknown keys that are no slip of a key beside them."""
+        """Yield the unknown keys that are no slip of a key beside them.
+
+        Where a script may define keys of its own, they are none; a command line with
+        flags of its own is that of a fork as often.
+        """
+        table = self.catalogue
+        if table is None:
+            return
+        loader = table.loaders.get(self.format)
+        is_command_line = loader is not None and loader.language == "shell"
         for key in self.topmost_unknown():
-            meant = self.catalogue.suggest(key.path) if self.catalogue else None
+            if table.is_open(key.path) and not is_command_line:
+                continue
+            meant = table.suggest(key.path)
             if meant is None or meant.kind not in {"spelling", "word"}:
                 yield key
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import read_stream, read_text
@@ -63,9 +64,7 @@ SEARCHED_SUFFIXES = (
     ".json",
     ".hjson",
     ".toml",
-    ".sh",
-    ".sbatch",
-    ".slurm",
+    *SCRIPT_SUFFIXES,
     ".env",
     ".conf",
 )

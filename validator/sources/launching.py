@@ -6,10 +6,11 @@ schemas/catalogues/frameworks/launchers.yaml has them; Open MPI mpirun(1) of 4.1
 at v0.28.1.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.mapping import Convert, Unusable, derive_switch
 from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
@@ -78,7 +79,7 @@ SWITCHES: dict[str, frozenset[str]] = {
         }
     ),
 }
-_MODULE_FLAGS = frozenset({"-m", "--module"})
+MODULE_FLAGS = frozenset({"-m", "--module"})
 # Commands that name a program without running it.
 _MENTIONING = frozenset(
     {
@@ -227,7 +228,7 @@ def _split(words: Sequence[ShellWord], position: int, launcher: str) -> tuple[in
     while position < len(words):
         word = words[position]
         text = word.text
-        if text in _MODULE_FLAGS or text == "--":
+        if text in MODULE_FLAGS or text == "--":
             break
         if text.startswith("-"):
             name = text.replace("_", "-") if launcher in _DASHED else text
@@ -250,9 +251,7 @@ def _begins(words: Sequence[ShellWord], position: int) -> bool:
 
 
 def _program_follows(words: Sequence[ShellWord]) -> bool:
-    return any(
-        word.text.endswith(".py") or word.text in _MODULE_FLAGS for word in words
-    )
+    return any(word.text.endswith(".py") or word.text in MODULE_FLAGS for word in words)
 
 
 def _is_training(options: Sequence[ShellWord], program: Sequence[ShellWord]) -> bool:
@@ -260,7 +259,7 @@ def _is_training(options: Sequence[ShellWord], program: Sequence[ShellWord]) -> 
     if not program:
         return any(not word.resolved for word in options)
     first = program[0]
-    if first.text in _MODULE_FLAGS:
+    if first.text in MODULE_FLAGS:
         return len(program) > 1 and not _is_other_module(program[1].text)
     name = base_name(first)
     if name.startswith("test_") or name in _NO_TRAINING:
@@ -322,7 +321,7 @@ def python_program(command: ShellCommand) -> ShellWord | None:
 
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
-_SCRIPT_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".env")
+_SOURCED_SUFFIXES = (*SCRIPT_SUFFIXES, ".env")
 _SOURCING = frozenset({"source", "."})
 
 
@@ -345,6 +344,17 @@ def is_sure(option: Option) -> bool:
     """Return whether an option is given in any case, with any value."""
     flag, _, word = option
     return word.resolved or word.text != flag
+
+
+def unabbreviated(flag: str, names: Collection[str]) -> str:
+    """Return the long flag that a beginning stands for, as getopt and argparse have it.
+
+    The flag itself where it is one of the names, or the beginning of none or several.
+    """
+    if flag in names or not flag.startswith("--"):
+        return flag
+    meant = [name for name in names if name.startswith(flag)]
+    return meant[0] if len(meant) == 1 else flag
 
 
 def word_place(file: str, key: str, word: ShellWord) -> Place:
@@ -449,7 +459,7 @@ def references(source: Source) -> tuple[Reference, ...]:
         named = _named_files(source.name, command, _CONFIG_SUFFIXES)
         if named:
             configs.setdefault(_rank(command), []).append(named)
-        started = _named_files(source.name, command, _SCRIPT_SUFFIXES)
+        started = _named_files(source.name, command, _SOURCED_SUFFIXES)
         if command.words[0].text in _SOURCING:
             sourced.update(started)
         elif started:

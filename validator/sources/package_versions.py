@@ -22,6 +22,7 @@ NCCL = "nccl"
 # Packages whose framework has another name; NCCL comes in a wheel for each CUDA.
 _FRAMEWORKS = {
     "ai2-olmo": "olmo",
+    "ai2-olmo-core": "olmo-core",
     "megatron-core": "megatron-lm",
     "nemo-toolkit": "nemo1",
     "nvidia-nccl-cu11": NCCL,

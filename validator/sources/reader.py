@@ -11,6 +11,7 @@ from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, StatedVersion
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.stated_keys import (
     InDocument,
     KeyedFile,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 Language = Literal["yaml", "json", "toml", "shell"]
-_SHELL_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".env", ".conf")
+_SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
 

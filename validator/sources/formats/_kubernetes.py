@@ -1,8 +1,8 @@
 """Pods of Kubernetes, and what a job of them is, whichever kind of object describes it.
 
 One pod is what launchers call a node. Pods count where they ask for accelerators: a
-job may have others that prepare data, or start the rest. There is no key table: the API
-server itself names unknown fields before anything starts.
+job may have others that prepare data, or start the rest. The key tables hold a part of
+the fields: the API server itself names unknown ones before anything starts.
 Sources: Kubernetes core/v1 (PodSpec, Volume, VolumeMount, SecurityContext, Quantity);
 containerd and Docker mount /dev/shm with 64 MiB where the pod mounts nothing there.
 """
@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_keys import StatedVersion
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath
@@ -113,6 +115,7 @@ _REQUIRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "nodeSelectorTerms",
 )
+_REPLACED = lazy_pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$")
 _NODES = "cluster.nodes"
 _RESTARTS = "recovery.max_restarts"
 _FAMILY = "cluster.accelerator_family"
@@ -546,22 +549,28 @@ def keyed(
 ) -> KeyedFile:
     """Return the keys without the containers' variables, which are evidence already.
 
-    Nor with `$NAME`: manifests go through envsubst before they are applied, and what
-    such a text leaves open is unknown.
+    Their names are left. Nor with `$NAME`: manifests go through envsubst before they
+    are applied, and what such a text leaves open is unknown.
     """
-    whole = keyed_file(document, format_id, None)
+    whole = keyed_file(document, format_id, keys_of_format(format_id))
     variables = tuple((*container.path, "env") for container in containers)
     keys = tuple(
         key
         for key in whole.keys
-        if not _is_filled_in(key) and not _is_below(key.path, variables)
+        if not _is_filled_in(key)
+        and (key.path[-1] == "name" or not _is_below(key.path, variables))
     )
     mistyped = tuple(_mistyped(document, containers))
     return whole._replace(keys=keys, loaded_as=mistyped)
 
 
 def _is_filled_in(key: StatedKey) -> bool:
-    return isinstance(key.value, str) and key.value.startswith("$")
+    """Whether another tool fills in a value: `$NAME`, `PLACEHOLDER_NODES`."""
+    value = key.value
+    if not isinstance(value, str):
+        return False
+    is_variable = "env" in key.path
+    return value.startswith("$") or bool(not is_variable and _REPLACED.match(value))
 
 
 def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:

@@ -137,6 +137,8 @@ _SIGNS = frozenset(
     }
 )
 _FEWEST_SIGNS = 2
+# MaxDiffusion took over the form of these files, not their keys.
+_OF_MAXDIFFUSION = frozenset({"activations_dtype", "weights_dtype"})
 # Without any of these a file only describes a model.
 _RUN_KEYS = ("base_config", "per_device_batch_size", "steps", "max_target_length")
 # `configs` is the folder of base.yml; recipes lie in it or up to two folders below.
@@ -172,6 +174,8 @@ _SINKS = {
 def detect(document: Document) -> float:
     """Recognise the format by two of MaxText's names; those of the mesh count too."""
     data = section(document.data)
+    if _OF_MAXDIFFUSION.intersection(data):
+        return 0.0
     signs = len(_SIGNS.intersection(data))
     if signs < _FEWEST_SIGNS:
         signs += sum(1 for key in data if str(key).startswith(("ici_", "dcn_")))
@@ -222,7 +226,12 @@ def read(document: Document) -> Reading:
         # OmegaConf.load raises on a key that stands twice (omegaconf/_utils.py).
         refuses_duplicates=True,
     )
-    return Reading(sheet, keyed)
+    # The loader takes the word for null, whatever the key (_prepare_for_pydantic).
+    keys = tuple(
+        key._replace(value=None) if str(key.value).lower() == "none" else key
+        for key in keyed.keys
+    )
+    return Reading(sheet, keyed._replace(keys=keys))
 
 
 def _chosen(data: Mapping[str, object]) -> Mapping[str, object]:

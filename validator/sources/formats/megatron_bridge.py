@@ -5,6 +5,7 @@ src/megatron/bridge/training/config.py). A file of overrides leaves the rest to 
 in Python, so that the lack of a key means nothing.
 """
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
@@ -233,7 +234,7 @@ def read(document: Document) -> Reading:
         config.state("batch.mode", "rampup", key)
     sheet.derive("run.framework", "megatron-bridge", "Megatron-Bridge's sections", ())
     add_defaults(sheet, _FIXED)
-    return Reading(sheet, keyed_file(document, _FORMAT, None))
+    return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 
 def _state_precision(config: Config) -> None:

@@ -216,8 +216,10 @@ def read(document: Document) -> Reading:
 
 
 def _filled(key: StatedKey) -> StatedKey:
-    """A variable of the environment with a default is no text left to fill in."""
+    """A variable with a default is no text left to fill in, and `None` is null."""
     value = key.value
+    if isinstance(value, str) and value in {"None", "none"}:
+        return key._replace(value=None)
     match = _VARIABLE.match(value) if isinstance(value, str) else None
     return key._replace(value=match[1]) if match else key
 

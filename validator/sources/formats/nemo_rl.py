@@ -10,6 +10,7 @@ NVIDIA/Megatron-LM megatron/core/distributed/.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
@@ -227,7 +228,11 @@ def read(document: Document) -> Reading:
     _state_policy(policy, is_child="defaults" in data)
     _state_job(config)
     add_defaults(sheet, _FIXED)
-    keyed = keyed_file(document, _FORMAT, None, refuses_duplicates=True)
+    keyed = keyed_file(
+        document, _FORMAT, keys_of_format(_FORMAT), refuses_duplicates=True
+    )
+    if "defaults" in data:  # a key that is not here may stand in the files it names
+        keyed = keyed._replace(hidden="defaults")
     return Reading(sheet, keyed, variables=_variables_of(policy))
 
 

@@ -4,12 +4,15 @@ Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.context import gpu_facts
 from speccheck.validator.sources.launching import (
@@ -22,6 +25,7 @@ from speccheck.validator.sources.launching import (
     references,
     starts_tasks,
     state_container,
+    unabbreviated,
     word_place,
 )
 from speccheck.validator.sources.mapping import without_place
@@ -32,8 +36,15 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import ShellCommand, ShellWord, options
+from speccheck.validator.sources.shell.directives import doubtful_directives
+from speccheck.validator.sources.shell.script import (
+    Directive,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
+_FORMAT = "slurm"
 _SHORT = {
     "-C": "--constraint",
     "-c": "--cpus-per-task",
@@ -73,14 +84,16 @@ _OF_ALLOCATIONS = frozenset(
 )
 _WRAPPERS = 4  # words in front of salloc: `nohup time salloc ...`
 _COMPONENT = lazy_pattern(r"^#SBATCH[ \t]+(?:het|pack)job\b", re.MULTILINE)
-_SCRIPT_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm")
+# What another tool fills in: `{TIME}`, `<hours>`, `__NODES__`, `YOUR_ACCOUNT`.
+_PLACEHOLDER = lazy_pattern(
+    r"\{\w+\}|<[^<>]+>|__\w+__|^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|\[[A-Z_]+\]"
+)
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
 _STARTERS = ("srun", "salloc", "sbatch")
 _NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
 _GPUS = "cluster.gpus_per_node"
-_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 _ALLOCATED = frozenset(
     {
         _NODES,
@@ -105,6 +118,8 @@ def detect(source: Source) -> float:
         return 0.0
     if _asks_for_gpus(request) or (request.job and launches(source)):
         return 0.8
+    if source.script.directives and _runs_container(source):
+        return 0.6
     commands = [
         command for command in source.script.commands if not mentions_only(command)
     ]
@@ -114,6 +129,19 @@ def detect(source: Source) -> float:
     nodes = request.find("--nodes")
     is_wide = nodes is not None and nodes.text.strip() != "1"
     return 0.6 if starts and is_wide else 0.4
+
+
+def _runs_container(source: Source) -> bool:
+    """Tell whether srun starts a container of a job that speaks of GPUs.
+
+    What it starts there, and on how many nodes, is often told by its caller, as in the
+    results of MLPerf.
+    """
+    return "gpu" in source.text.lower() and any(
+        any(word.text.startswith("--container-") for word in _own_words(step, "srun"))
+        for command in source.script.commands
+        if (step := _srun_of(command)) is not None
+    )
 
 
 class Requested(Record):
@@ -167,12 +195,57 @@ def read(source: Source) -> Reading:
     named = references(source)
     if not source.script.directives and request.job:
         named = tuple(_submitted(reference, sheet) for reference in named)
-    return Reading(sheet, references=named)
+    return Reading(sheet, _keyed(source, request), references=named)
+
+
+def _keyed(source: Source, request: SlurmRequest) -> KeyedFile | None:
+    """The options of `#SBATCH` lines for the rules on configuration hygiene.
+
+    None where they belong to several components, and of a command line: a wrapper may
+    take some of them for itself.
+    """
+    table = keys_of_format(_FORMAT)
+    if table is None or request.has_components or not source.script.directives:
+        return None
+    keys: dict[str, StatedKey] = {}
+    for directive in source.script.directives:
+        written = _SHORT.get(directive.name, directive.name)
+        name = unabbreviated(written, table.rows)
+        row = table.lookup((name,))
+        value: object = f"{directive.value} {directive.stray}".rstrip()
+        if row is not None and "flag" in row.type:
+            # a switch takes no value: sbatch refuses the word behind it, or skips it
+            value = True if row.type == "flag" else directive.value or True
+        is_sure = _PLACEHOLDER.search(directive.value) is None
+        place = _place(source.name, written, directive)
+        keys[name] = StatedKey((name,), value, place, is_sure=is_sure)
+    not_read = tuple(_not_read(source, keys))
+    values = (*keys.values(),)
+    return KeyedFile(source.name, _FORMAT, values, table, not_read=not_read)
+
+
+def _not_read(source: Source, keys: Collection[str]) -> Iterator[tuple[StatedKey, str]]:
+    """Yield lines that look like options and are none, or that sbatch complains of.
+
+    A comment may hold what was once asked for: it counts where nothing else does so.
+    """
+    if source.own_text != source.text:
+        return
+    for directive, why in doubtful_directives(source.text):
+        name = _SHORT.get(directive.name, directive.name)
+        if not why.startswith("a blank") or name not in keys:
+            place = _place(source.name, name, directive)
+            yield StatedKey((name,), directive.value, place), why
+
+
+def _place(file: str, name: str, directive: Directive) -> Place:
+    span = Span(directive.line, directive.column, max(1, directive.length))
+    return Place(file, name, span=span)
 
 
 def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     """Options of sbatch on the command line win over those of the batch script."""
-    if not named.target.endswith(_SCRIPTS):
+    if not named.target.endswith(SCRIPT_SUFFIXES):
         return named
     stated = {fact.name for fact in sheet.facts if fact.status != "unknown"}
     return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
@@ -399,8 +472,7 @@ def _request_of(source: Source) -> SlurmRequest:
         job = _allocation(source)
     for directive in source.script.directives:
         name = _SHORT.get(directive.name, directive.name)
-        span = Span(directive.line, directive.column, max(1, directive.length))
-        place = Place(source.name, name, span=span)
+        place = _place(source.name, name, directive)
         job[name] = Requested(directive.value.strip("\"'"), place)
     has_components = _COMPONENT.search(source.text) is not None
     # Without an allocation srun makes one of its own, by the options of a job.
@@ -447,7 +519,7 @@ def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Request
     trains = [item for item, command in steps if _is_training(command)]
     if not trains and len(steps) == 1:
         runs_script = any(
-            word.text.endswith(_SCRIPT_SUFFIXES) for word in steps[0][1].words
+            word.text.endswith(SCRIPT_SUFFIXES) for word in steps[0][1].words
         )
         trains = [steps[0][0]] if runs_script else []
     return _shared(trains)
@@ -495,7 +567,7 @@ def _own_words(command: ShellCommand, starter: str) -> tuple[ShellWord, ...]:
     start = names.index(starter) + 1
     for position in range(start, len(names)):
         name = names[position]
-        if name.startswith(_PROGRAMS) or name.endswith((".py", *_SCRIPT_SUFFIXES)):
+        if name.startswith(_PROGRAMS) or name.endswith((".py", *SCRIPT_SUFFIXES)):
             return command.words[start:position]
     return command.words[start:]
 
@@ -537,4 +609,4 @@ def _count_of(text: str) -> int | None:
     return int(digits) if digits.isdecimal() and int(digits) > 0 else None
 
 
-READER = ScriptReader("slurm", "launcher", detect, read, words=("#SBATCH", *_STARTERS))
+READER = ScriptReader(_FORMAT, "launcher", detect, read, words=("#SBATCH", *_STARTERS))

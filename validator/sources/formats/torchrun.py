@@ -4,17 +4,22 @@ Sources of the flags and defaults: pytorch torch/distributed/run.py, deepspeed
 launcher/runner.py and launch.py, accelerate commands/launch.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
+from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
 from speccheck.validator.sources.formats.slurm import tasks_per_node
 from speccheck.validator.sources.launching import (
     ACCELERATE,
     DEEPSPEED,
     FT_LAUNCHER,
+    MODULE_FLAGS,
     TORCHRUN,
     LaunchCommand,
     Leaf,
+    is_sure,
     last_options,
     launches,
     mpi_run_of,
@@ -23,6 +28,7 @@ from speccheck.validator.sources.launching import (
     state_container,
     state_option,
     state_options,
+    unabbreviated,
     unresolved,
     word_place,
 )
@@ -45,6 +51,7 @@ from speccheck.validator.sources.reader import (
 )
 from speccheck.validator.sources.shell.script import Option, options
 
+_FORMAT = TORCHRUN
 _NODES = "cluster.nodes"
 _GPUS = "cluster.gpus_per_node"
 _PROCESSES = "recovery.processes_per_node"
@@ -148,7 +155,52 @@ def read(source: Source) -> Reading:
     if len(result) == 1:
         _state_gpus(sheet, source, result[0])
         named = tuple(_replacing(reference, result[0], parts[0]) for reference in named)
-    return Reading(sheet, references=named)
+    return Reading(sheet, _keyed(source.name, result), references=named)
+
+
+def _keyed(file: str, result: Sequence[LaunchCommand]) -> KeyedFile | None:
+    """The options of torchrun for the rules on configuration hygiene.
+
+    Of several commands those that they share: what one of them lacks is not known.
+    """
+    table = keys_of_format(_FORMAT)
+    if table is None or not result:
+        return None
+    if any(launch.launcher != TORCHRUN for launch in result):
+        return None
+    parts = [_stated_keys(file, launch, table.rows) for launch in result]
+    first, *others = parts
+    keys = [
+        key
+        for path, key in first.items()
+        if all(path in other and other[path].value == key.value for other in others)
+    ]
+    hidden = next((launch.hidden for launch in result if launch.hidden), "")
+    if others and not hidden:
+        hidden = f"one of {len(result)} commands"
+    return KeyedFile(file, _FORMAT, (*keys,), table, hidden=hidden)
+
+
+def _stated_keys(
+    file: str, launch: LaunchCommand, names: Collection[str]
+) -> dict[KeyPath, StatedKey]:
+    """The options of one command; a text that only the job knows is no sure value."""
+    # The switch for a module is the first word of the program.
+    is_module = bool(launch.program) and launch.program[0].text in MODULE_FLAGS
+    words = (*launch.options, *launch.program[:is_module])
+    keys: dict[KeyPath, StatedKey] = {}
+    for option in options(words):
+        flag, values, word = option
+        name = unabbreviated(_spelling(flag, TORCHRUN), names)
+        written = values[0] if values else word
+        keys[(name,)] = StatedKey(
+            (name,),
+            values[0].text if values else True,
+            word_place(file, flag, word),
+            is_sure=is_sure(option) and written.resolved,
+            value_at=word_place(file, flag, written),
+        )
+    return keys
 
 
 def _replacing(named: Reference, launch: LaunchCommand, facts: list[Fact]) -> Reference:
@@ -326,4 +378,4 @@ _WORDS = (
     "torchrun",
     "tune",
 )
-READER = ScriptReader("torchrun", "launcher", detect, read, words=_WORDS)
+READER = ScriptReader(_FORMAT, "launcher", detect, read, words=_WORDS)

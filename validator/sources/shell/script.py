@@ -66,13 +66,17 @@ class ShellCommand(Record):
 
 
 class Directive(Record):
-    """An option of an `#SBATCH` line, by its long name: `--nodes`, also for `-N`."""
+    """An option of an `#SBATCH` line, by its long name: `--nodes`, also for `-N`.
+
+    stray: words behind the value that belong to no option: sbatch stops on them.
+    """
 
     name: str
     value: str
     line: int
     column: int
     length: int
+    stray: str = ""
 
 
 class ScriptProblem(Record):
