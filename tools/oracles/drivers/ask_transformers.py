@@ -12,10 +12,13 @@ from oracles.drivers.serving import serve
 
 transformers = importlib.import_module("transformers")
 
+# Named here, so that they are imported once and not in the process of each case.
+Parser, Arguments = transformers.HfArgumentParser, transformers.TrainingArguments
+
 
 def check(main: Path) -> None:
     """Parse the file; the machine is taken to have what the file asks for."""
-    parser = transformers.HfArgumentParser([transformers.TrainingArguments])
+    parser = Parser([Arguments])
     with modern_machine():
         parser.parse_yaml_file(str(main), allow_extra_keys=True)
 

@@ -21,6 +21,9 @@ METHODS = [
     for name in ("SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "RewardConfig")
 ]
 
+# Named here, so that they are imported once and not in the process of each case.
+Parser, Script, Model = trl.TrlParser, trl.ScriptArguments, trl.ModelConfig
+
 
 def check(main: Path) -> None:
     """Parse the file; the machine is taken to have what the file asks for."""
@@ -30,9 +33,7 @@ def check(main: Path) -> None:
         fields = {field.name for field in dataclasses.fields(method)}
         return len(fields & set(document))
 
-    parser = trl.TrlParser(
-        [trl.ScriptArguments, max(METHODS, key=known), trl.ModelConfig]
-    )
+    parser = Parser([Script, max(METHODS, key=known), Model])
     with modern_machine():
         parser.parse_args_and_config(
             ["--config", str(main)], fail_with_unknown_args=False
