@@ -5,6 +5,7 @@
 #   make check      format, lint, types, everyday tests
 #   make bench      measure start-up and throughput, and the errors of the models
 #   make bench-peers  write docs/peers.md: other linters on the same files, in one run
+#   make oracles    write docs/oracles.md: what the frameworks' own validators say
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
 #   make bandwidth  write docs/bandwidth.md and docs/certify-published.md: what published figures say
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
@@ -25,7 +26,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test test-slow test-all lint format check bench bench-peers measuring lock behind lowest accuracy bandwidth node-report fleet-report calibration docs generate golden freeze schemas-for-tests clean page-pictures
+.PHONY: demo test test-slow test-all lint format check bench bench-peers measuring lock behind lowest accuracy bandwidth node-report fleet-report calibration docs generate golden freeze schemas-for-tests clean page-pictures oracles
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -92,6 +93,11 @@ $(PEERS)/.installed: bench/peers.txt
 	$(BIN)/python -m venv --clear $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --requirement bench/peers.txt
 	@touch $@
+
+# Each oracle has an environment below build/oracles; what cannot be built is passed over.
+# Published files as well: ORACLE_ARGUMENTS='--files FOLDER', a quick look --only litgpt.
+oracles: $(INSTALLED)
+	PYTHONPATH=tools:bench $(BIN)/python -m oracles.replay $(ORACLE_ARGUMENTS)
 
 measuring: $(INSTALLED_FOR_MEASURING)
 

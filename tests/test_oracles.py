@@ -1,0 +1,237 @@
+"""Oracles answer case by case, and the page says what both sides say."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from oracles.asking import Answer, Case, NoOracle, answers
+from oracles.edited import Text, TextResult, edits
+from oracles.examples import (
+    Example,
+    ExampleResult,
+    configured,
+    example_results,
+    examples,
+)
+from oracles.page import OracleReport, argument, page
+from oracles.registry import registry
+
+STAND_IN = (sys.executable, str(Path(__file__).with_name("oracle_stand_in.py")))
+
+
+def replies(*cases: Case, seconds: float = 20.0) -> list[Answer]:
+    return [*answers(STAND_IN, cases, seconds)]
+
+
+def wishing(wish: str, **keys: object) -> Case:
+    return Case(wish, {}, {"wish": wish, **keys})
+
+
+def test_a_case_is_accepted_or_refused_with_its_reason() -> None:
+    assert replies(wishing("accept"), wishing("refuse", key="lr")) == [
+        Answer("accept", accepted=True),
+        Answer("refuse", accepted=False, message="ValueError: lr is refused"),
+    ]
+
+
+def test_what_a_case_does_to_the_process_reaches_no_other() -> None:
+    crashed, after = replies(wishing("crash"), wishing("accept"))
+    assert crashed == Answer("crash", accepted=None, message="crashed: exit -6")
+    assert after.accepted
+
+
+def test_a_case_that_hangs_is_ended() -> None:
+    hung, after = replies(wishing("hang"), wishing("accept"), seconds=1.0)
+    assert hung == Answer("hang", accepted=None, message="timed out after 1 s")
+    assert after.accepted
+
+
+def test_the_exit_of_a_command_line_is_a_refusal_in_its_words() -> None:
+    (answer,) = replies(wishing("exit"))
+    assert answer == Answer("exit", accepted=False, message="usage: it")
+
+
+def test_a_case_that_the_framework_cannot_judge_is_open() -> None:
+    (answer,) = replies(wishing("cannot"))
+    assert answer.accepted is None
+    assert answer.message == "cannot be asked: no package for it"
+
+
+def test_warnings_are_kept() -> None:
+    (answer,) = replies(wishing("warn"))
+    assert answer.accepted
+    assert "an old key" in answer.said[0]
+
+
+def test_files_lie_beside_the_first() -> None:
+    case = Case(
+        "read", {"a.yaml": "{wish: read, beside: b.json}"}, {}, {"b.json": "{}"}
+    )
+    (answer,) = replies(case)
+    assert answer == Answer("read", accepted=True)
+
+
+def test_a_driver_that_ends_or_falls_silent_is_started_again(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(
+        "import json, sys, time\n"
+        "print(json.dumps({'ready': 'it 1'}), flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    case = json.loads(line)\n"
+        "    if case['id'] == 'ends':\n"
+        "        sys.exit(3)\n"
+        "    answer = {'id': case['id'], 'accepted': True, 'message': ''}\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    command = (sys.executable, str(script))
+    given = [*answers(command, [Case("ends"), Case("next")], 5.0)]
+    assert given == [
+        Answer("ends", accepted=None, message="crashed: the driver ended"),
+        Answer("next", accepted=True),
+    ]
+
+
+def test_a_driver_that_does_not_start_says_why(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text("import no_such_framework\n")
+    with pytest.raises(NoOracle, match="No module named 'no_such_framework'"):
+        list(answers((sys.executable, str(script)), [Case("a")], 5.0))
+
+
+def test_the_keys_of_an_example_lie_over_the_base() -> None:
+    base = {"model": {"name": "a", "layers": 2}, "data": [{"path": "d"}]}
+    made = configured(base, {"model.name": "b", "data[0].type": "t", "more.deep": 1})
+    assert made == {
+        "model": {"name": "b", "layers": 2},
+        "data": [{"path": "d", "type": "t"}],
+        "more": {"deep": 1},
+    }
+    assert base["model"] == {"name": "a", "layers": 2}
+
+
+def test_each_oracle_has_driver_environment_and_relations() -> None:
+    known = registry()
+    wrong = [
+        oracle.name
+        for oracle in known.oracles
+        if not oracle.driver.exists() or not examples(oracle)
+    ]
+    assert wrong == []
+    assert {oracle.environment for oracle in known.oracles} <= set(known.environments)
+    files = [environment.requirements for environment in known.environments.values()]
+    assert [file.name for file in files if not file.exists()] == []
+    unpinned = [
+        line
+        for file in files
+        for line in file.read_text().splitlines()
+        if "==" not in line or "://" in line
+    ]
+    assert unpinned == []
+
+
+def test_relations_of_an_oracle_that_do_not_exist_are_noticed() -> None:
+    wrong = [
+        f"{oracle.name}: {row}"
+        for oracle in registry().oracles
+        for row in {*oracle.rows, *oracle.cannot} - {e.id for e in examples(oracle)}
+    ]
+    assert wrong == []
+
+
+def test_edits_are_drawn_by_the_seed_and_of_different_keys() -> None:
+    text = Text("ds.json", '{"train_batch_size": 8, "gradient_clipping": 1.0}\n')
+    first = edits(text, 2, 1)
+    assert first == edits(text, 2, 1)
+    assert {edit.key for edit in first} == {"train_batch_size", "gradient_clipping"}
+
+
+def test_a_refusal_in_the_words_of_the_mended_twin_is_of_something_else() -> None:
+    oracle = registry().oracles[0]
+    row = Example("a", "refused", "why", "", (Case("a/example"), Case("a/mended")))
+    same = [Answer("a/example", False, "no"), Answer("a/mended", False, "no")]  # noqa: FBT003
+    (result,) = example_results(oracle, [row], same)
+    assert not result.example_agrees
+    (result,) = example_results(oracle, [row], [same[0]._replace(message="x"), same[1]])
+    assert result.example_agrees
+
+
+def test_the_page_says_what_both_sides_say() -> None:
+    yes, no = Answer("", accepted=True), Answer("", accepted=False, message="Bad: |x")
+    rows = [
+        ExampleResult("it", "a-b", "refused", "why", "", no, yes),
+        ExampleResult("it", "a-c", "refused", "both", "", yes, yes),
+        ExampleResult("it", "a-d", "warned", "old", "", yes, yes),
+        ExampleResult("it", "a-e", "refused", "far", "holds from 9 on"),
+    ]
+    edit = Text("f.yaml", "", "lr", "word", "1", "two")
+    results = [
+        TextResult("it", edit, no, ("value_refused: lr two",)),
+        TextResult("it", edit, no, ()),
+        TextResult("it", edit, yes, ("value_refused: lr two",)),
+        TextResult("it", edit._replace(key="wd"), yes, ("value_refused: wd two",)),
+        TextResult("it", edit, yes, ()),
+    ]
+    plain = [TextResult("it", Text("f.yaml", ""), yes, ())]
+    text = page(
+        [
+            OracleReport("it", "it 1.0", "its loader", rows, plain, results),
+            OracleReport("other", "other 2.0", skipped="no network"),
+        ],
+        {"it/a-c/example": "refused later", "it/value_refused: *": "not typed"},
+    )
+    lines = text.splitlines()
+    at = lines.index("## The oracles")
+    assert lines[at:] == [
+        "## The oracles",
+        "",
+        "| oracle | release | what is asked |",
+        "| --- | --- | --- |",
+        "| it | it 1.0 | its loader |",
+        "| other | other 2.0 | not asked: no network |",
+        "",
+        "## Relations",
+        "",
+        (
+            "| oracle | rows | refused, as we say | of | accepted, as we say | of "
+            "| warning seen | mended twin accepted | of | cannot be asked |"
+        ),
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| it | 4 | 1 | 2 | 1 | 1 | 0 | 3 | 3 | 1 |",
+        "",
+        "## Published files and single edits",
+        "",
+        (
+            "| oracle | files | the framework accepts | of these we refuse | edits "
+            "| both refuse | both accept | only the framework refuses "
+            "| only we refuse | its refusals that we share "
+            "| our refusals that it shares |"
+        ),
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| it | 1 | 1 | 0 | 5 | 1 | 1 | 1 | 2 | 50% | 33% |",
+        "",
+        "## Disagreements",
+        "",
+        "3 rows of 4 cases, 1 of them not argued yet.",
+        "",
+        "### it",
+        "",
+        "| case | cases | the framework | speccheck | argument |",
+        "| --- | ---: | --- | --- | --- |",
+        "| `it/a-c/example` | 1 | accepts | refused: both | refused later |",
+        "| `it/f.yaml/lr=two` | 1 | Bad: \\|x | accepts | not argued yet |",
+        "| `it/value_refused: word` | 2 | accepts | lr two; wd two | not typed |",
+        "",
+        "## Relations that cannot be asked about",
+        "",
+        "| relation | why |",
+        "| --- | --- |",
+        "| it/a-e | holds from 9 on |",
+    ]
+
+
+def test_an_argument_holds_for_a_name_or_a_pattern() -> None:
+    argued = {"it/a": "by name", "it/*=[1, 2]": "a list"}
+    assert argument("it/a", argued) == "by name"
+    assert argument("it/f.yaml/lr=[1, 2]", argued) == "a list"
+    assert argument("it/b", argued) == "not argued yet"

@@ -1,0 +1,38 @@
+"""Ask LLaMA-Factory: the arguments of `llamafactory-cli train FILE`."""
+
+import importlib
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from unittest.mock import patch
+
+import yaml
+
+from oracles.drivers.machine import modern_machine
+from oracles.drivers.serving import serve
+
+os.environ["DISABLE_VERSION_CHECK"] = "1"
+hparams = importlib.import_module("llamafactory.hparams.parser")
+training = importlib.import_module("transformers.training_args")
+
+
+def _present(*_: object, **__: object) -> None:
+    """Take any package to be installed."""
+
+
+def check(main: Path) -> None:
+    """Parse the file; machine and packages are taken to be what it asks for."""
+    document = yaml.safe_load(main.read_text(encoding="utf-8"))
+    with ExitStack() as stack:
+        stack.enter_context(modern_machine())
+        stack.enter_context(patch.object(hparams, "check_version", _present))
+        if "deepspeed" in document:  # which torchrun starts, with several processes
+            mode = training.ParallelMode.DISTRIBUTED
+            place = training.TrainingArguments
+            stack.enter_context(patch.object(place, "parallel_mode", mode))
+        hparams.get_train_args(document)
+
+
+if __name__ == "__main__":
+    sys.exit(serve("llamafactory", check))

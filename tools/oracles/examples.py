@@ -1,0 +1,177 @@
+"""The relations of the key tables, and what an oracle says of their examples."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from compile_key_relations import FOLDER, RelationFile, path_of
+from oracles.asking import Answer, Case
+from oracles.registry import Oracle
+from speccheck.validator.evidence.framework_keys import parse_version
+
+REFUSING = ("refused", "removed")
+
+
+class Example(NamedTuple):
+    """A relation of a table, with both of its examples as cases.
+
+    reason: why the oracle cannot be asked; empty where it can.
+    """
+
+    id: str
+    kind: str
+    text: str
+    reason: str = ""
+    cases: tuple[Case, ...] = ()
+
+
+class ExampleResult(NamedTuple):
+    """What an oracle says of the example of a relation, and of its mended twin."""
+
+    oracle: str
+    id: str
+    kind: str
+    text: str
+    reason: str = ""
+    example: Answer | None = None
+    mended: Answer | None = None
+
+    @property
+    def is_askable(self) -> bool:
+        """Whether the oracle had an answer to both."""
+        return not self.reason
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the table says that the framework stops."""
+        return self.kind in REFUSING
+
+    @property
+    def example_agrees(self) -> bool:
+        """Whether the oracle does with the example what the table says.
+
+        A refusal in the words with which the mended twin is refused, too, is of
+        something else.
+        """
+        if self.example is None or self.mended is None:
+            return False
+        if self.example.accepted or not self.is_refusal:
+            return bool(self.example.accepted) != self.is_refusal
+        return self.example.message != self.mended.message
+
+    @property
+    def mended_agrees(self) -> bool:
+        """Whether the oracle accepts the mended twin."""
+        return self.mended is not None and bool(self.mended.accepted)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether it warns of the example and not of the mended twin."""
+        if self.example is None or self.mended is None:
+            return False
+        return bool(set(self.example.said) - set(self.mended.said))
+
+
+def examples(oracle: Oracle, folder: Path = FOLDER) -> list[Example]:
+    """Return the relations of the table of an oracle."""
+    return [
+        _example(oracle, row)
+        for path in sorted(folder.glob(f"{oracle.table}*.yaml"))
+        if path.name.split(".")[0] == oracle.table
+        for row in RelationFile(path).rows
+    ]
+
+
+def _example(oracle: Oracle, row: Mapping[str, Any]) -> Example:
+    known = Example(row["id"], row["kind"], row["reason"])
+    reason = oracle.cannot.get(row["id"], "") or _reason(oracle, row)
+    if reason:
+        return known._replace(reason=reason)
+    base = based(oracle, row)
+    cases = tuple(
+        Case(f"{row['id']}/{name}", {}, configured(base, row[name]))
+        for name in ("example", "mended")
+    )
+    return known._replace(cases=cases)
+
+
+def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
+    """Return why a row is not asked about, or an empty text."""
+    elsewhere = [
+        name
+        for example in (row["example"], row["mended"])
+        for name in example
+        if name.startswith("plan.") or ":" in name
+    ]
+    if elsewhere:
+        return f"speaks of {elsewhere[0]}, which stands in no file of the framework"
+    release = parse_version(oracle.counted_by or oracle.release)
+    since, until = row.get("since"), row.get("until")
+    if since is not None and not release.at_least(parse_version(str(since))):
+        return f"holds from {since} on"
+    if until is not None and not release.surely_before(parse_version(str(until))):
+        return f"held until {until}"
+    return ""
+
+
+def based(oracle: Oracle, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration below both examples of a row."""
+    result = dict(oracle.base)
+    for key, more in oracle.where.items():
+        if any(name == key or name.startswith(f"{key}.") for name in row["example"]):
+            result = configured(result, more)
+    return configured(result, oracle.rows.get(row["id"], {}))
+
+
+def configured(base: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a base configuration with dotted keys over it."""
+    result = deepcopy(dict(base))
+    for name, value in keys.items():
+        place: Any = result
+        path = path_of(name)
+        for part, following in pairwise(path):
+            place = _below(place, part, [] if isinstance(following, int) else {})
+        _put(place, path[-1], deepcopy(value))
+    return result
+
+
+def _below(place: Any, part: str | int, empty: Any) -> Any:  # noqa: ANN401
+    """Return the block or list at a part of a path, made where there is none."""
+    if isinstance(part, int):
+        while len(place) <= part:
+            place.append(deepcopy(empty))
+        return place[part]
+    if not isinstance(place.get(part), dict | list):
+        place[part] = deepcopy(empty)
+    return place[part]
+
+
+def _put(place: Any, part: str | int, value: object) -> None:  # noqa: ANN401
+    if isinstance(part, int):
+        place[part:] = [*place[part:part], value]
+    else:
+        place[part] = value
+
+
+def example_cases(rows: Iterable[Example]) -> Iterator[Case]:
+    """Yield the cases of rows, in order."""
+    for row in rows:
+        yield from row.cases
+
+
+def example_results(
+    oracle: Oracle, rows: Iterable[Example], given: Iterable[Answer]
+) -> Iterator[ExampleResult]:
+    """Yield each row with its answers."""
+    by_id = {answer.id: answer for answer in given}
+    for row in rows:
+        result = ExampleResult(oracle.name, row.id, row.kind, row.text, row.reason)
+        if row.reason:
+            yield result
+            continue
+        example, mended = (by_id[case.id] for case in row.cases)
+        open_ = [each for each in (example, mended) if each.accepted is None]
+        reason = open_[0].message if open_ else ""
+        yield result._replace(reason=reason, example=example, mended=mended)
