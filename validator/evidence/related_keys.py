@@ -37,6 +37,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place, Value
 
+_LARGEST = 1e30  # what is counted or measured stays below
 _OFF_WORDS = frozenset({"", "no", "none", "false", "null", "off"})
 
 
@@ -344,11 +345,13 @@ class _Judgement:
         value = looked.value
         if not looked.is_known or isinstance(value, bool):
             return None
+        number: float | None = None
         if isinstance(value, int | float):
-            return value
-        if isinstance(value, str) and self._own.converts(looked.name):
-            return _number_in(value)
-        return None
+            number = value
+        elif isinstance(value, str) and self._own.converts(looked.name):
+            number = _number_in(value)
+        is_countable = number is not None and abs(number) <= _LARGEST
+        return number if is_countable else None  # neither infinite nor of 309 digits
 
     def _is_equal(self, name: str, value: object, wanted: object) -> bool:
         if isinstance(wanted, bool):

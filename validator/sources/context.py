@@ -101,7 +101,9 @@ def _version_facts(sheet: FactSheet, text: str, place: Place) -> None:
     version = parse_version(text)
     sheet.state("run.framework_version", text, place)
     if version.framework:
-        sheet.derive("run.framework", version.framework, text, place)
+        # TRL runs on transformers, whose format its files have
+        framework = {"trl": "transformers"}.get(version.framework, version.framework)
+        sheet.derive("run.framework", framework, text, place)
 
 
 def gpu_facts(sheet: FactSheet, text: str, place: Place) -> None:
