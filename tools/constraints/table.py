@@ -1,0 +1,128 @@
+"""The key table and the relations that a tree is compared with."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from compile_catalogues import read_source
+from compile_key_relations import FOLDER, RelationFile
+from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.key_relations import KeyRelation
+
+Row = Mapping[str, Any]
+
+# What validators know of the plan without a key that states it.
+FIELDS_OF_PLAN = {
+    "world_size": "plan.cluster.world_size",
+    "data_parallel_size": "plan.parallelism.data_parallel_size",
+}
+
+
+class KnownRelation(NamedTuple):
+    """A tabulated relation with where it was read."""
+
+    relation: KeyRelation
+    source: str
+
+
+class Name(NamedTuple):
+    """What a path in the source is in the table.
+
+    is_inverted: a flag that stores false; the source has the opposite of the flag.
+    """
+
+    text: str
+    is_known: bool = True
+    is_inverted: bool = False
+
+
+class KeyTable(NamedTuple):
+    """The rows of a framework, or of a section without its prefix."""
+
+    framework: str
+    section: str
+    rows: Mapping[str, Row]
+    relations: Sequence[KnownRelation]
+    catalogue: FrameworkKeys
+
+    @property
+    def repository(self) -> str:
+        """The repository that most rows name."""
+        named = [str(row.get("source", "")).split(" ")[0] for row in self.rows.values()]
+        named = [name for name in named if "/" in name and not name.endswith(".py")]
+        return max(sorted(set(named)), key=named.count) if named else self.framework
+
+
+class Names:
+    """Finds the row of a path as the source writes it."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        """Order the rows; those that a release removed come last."""
+        self._by_name: dict[str, list[Row]] = {}
+        for row in sorted(rows, key=lambda row: "removed_in" in row):
+            bare = str(row["path"]).removesuffix("[]")
+            names = {bare, *(str(name) for name in row.get("aliases", ()))}
+            names.add(str(row.get("dest", "")))
+            names |= {plain(name) for name in names}
+            parts = bare.split(".")
+            names |= {".".join(parts[start:]) for start in range(len(parts))}
+            for name in names - {""}:
+                self._by_name.setdefault(name, []).append(row)
+
+    def has(self, name: str) -> bool:
+        """Return whether a row has exactly this path."""
+        return any(row["path"] == name for row in self._by_name.get(name, ()))
+
+    def is_ambiguous(self, name: str) -> bool:
+        """Return whether a name ends the paths of several rows."""
+        return len(self._by_name.get(name.rpartition(".")[2], ())) > 1
+
+    def is_any(self, path: Sequence[str]) -> bool:
+        """Return whether a row has this path, or ends with it."""
+        return ".".join(path) in self._by_name or path[-1] in self._by_name
+
+    def resolve(self, path: Sequence[str]) -> Name:
+        """Return the row's name: by the whole path, else by its unique ending."""
+        for start in range(len(path)):
+            name = ".".join(path[start:])
+            rows = self._by_name.get(name, [])
+            exact = [row for row in rows if name in {row["path"], row.get("dest")}]
+            alive = [row for row in rows if "removed_in" not in row]
+            for chosen in (exact[:1], alive, rows):
+                if len(chosen) == 1:
+                    row = chosen[0]
+                    is_inverted = row.get("action") == "store_false"
+                    return Name(str(row["path"]), is_inverted=is_inverted)
+        last = path[-1]
+        if last in FIELDS_OF_PLAN:
+            return Name(FIELDS_OF_PLAN[last])
+        return Name(".".join(path), is_known=False)
+
+
+def plain(flag: str) -> str:
+    """Return the attribute that a flag is stored in, where none is named."""
+    return flag.lstrip("-").replace("-", "_") if flag.startswith("-") else flag
+
+
+def read_table(framework: str, section: str = "") -> KeyTable:
+    """Read the table of a framework and all its relations."""
+    document = read_source(f"frameworks/{framework}")
+    prefix = f"{section}:" if section else ""
+    rows = {
+        path.removeprefix(prefix): {**row, "path": path.removeprefix(prefix)}
+        for row in document["keys"]
+        if (path := str(row["path"])).startswith(prefix)
+        and (section or not re.match(r"[\w ]+:", path))
+    }
+    catalogue = load_framework(framework, section)
+    sources: dict[str, str] = {}
+    for path in sorted(FOLDER.glob(f"{framework}*.yaml")):
+        file = RelationFile(path)
+        if (file.framework, file.section) == (framework, section):
+            sources |= {row["id"]: str(row["source"]) for row in file.rows}
+    relations = [
+        KnownRelation(relation, sources.get(relation.id, ""))
+        for relation in catalogue.relations().rows
+    ]
+    return KeyTable(framework, section, rows, relations, catalogue)
