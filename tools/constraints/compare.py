@@ -15,7 +15,6 @@ _STOPS = frozenset({"refused", "removed"})
 _LOOSE = frozenset({"any", "map", "object", "list"})
 _SOURCE = re.compile(r"([\w/.-]+\.(?:py|go|c|h))(?::(\d+))?")
 _BESIDE = 3  # lines between a check and the place that a relation names
-_FUNCTION = re.compile(r"\((?:\w+\.)?(\w+)\)")
 
 
 class Extract(NamedTuple):
@@ -51,12 +50,30 @@ def extract(tree: SourceTree, table: KeyTable) -> Extract:
     definitions: Definitions = extract_keys(tree)
     keys, rules = extract_markers(tree, names, table.section)
     checks = extract_constraints(tree, names, definitions.constants)
+    known = {
+        name for key in (*definitions.keys, *keys) for name in (key.path, key.dest)
+    }
+    concerned = [
+        check._replace(source=_placed(check.source, table.places()))
+        for check in (*checks, *rules)
+        if not check.names or any(names.has(n) or n in known for n in check.names)
+    ]
     return Extract(
         (*definitions.keys, *keys),
-        (*checks, *rules),
+        tuple(concerned),
         tuple(tree.names),
         tree.passed_over,
     )
+
+
+def _placed(source: str, places: Mapping[str, str]) -> str:
+    """Return a source as the table writes it, where it names that file."""
+    name, colon, rest = source.partition(":")
+    fitting = [path for path in places if f"/{path}".endswith(f"/{name}")]
+    if len(fitting) != 1:
+        common = max(places.values(), key=[*places.values()].count, default="")
+        return f"{common} {source}".strip()
+    return f"{places[fitting[0]]} {fitting[0]}{colon}{rest}"
 
 
 def key_differences(new: Extract, table: KeyTable) -> Iterator[Difference]:
@@ -80,7 +97,8 @@ def key_differences(new: Extract, table: KeyTable) -> Iterator[Difference]:
             continue
         name = names.resolve(key.path.split(".")).text
         is_same_key = name == key.path or name.startswith("-")
-        if is_same_key and (text := _changes(key, table.rows[name])):
+        row = table.rows.get(name)
+        if row and is_same_key and (text := _changes(key, row)):
             yield Difference("changed", name, text, key.source)
     yield from _gone(new, table)
 
@@ -139,9 +157,12 @@ def _gone(new: Extract, table: KeyTable) -> Iterator[Difference]:
     own = Names(
         {"path": key.path, "dest": key.dest, "aliases": key.aliases} for key in new.keys
     )
+    blocks = {key.path.rpartition(".")[0] for key in new.keys}
     for path, row in table.rows.items():
         source = str(row.get("source", ""))
-        if "removed_in" in row or not _is_in_tree(source, new.files) or "*" in path:
+        above = path.rpartition(".")[0]
+        is_free = "*" in path or (above and above not in blocks)
+        if "removed_in" in row or is_free or not _is_in_tree(source, new.files):
             continue
         written = (path, str(row.get("dest") or path), *row.get("aliases", ()))
         if not any(own.is_any(name.split(".")) for name in written):
@@ -150,7 +171,7 @@ def _gone(new: Extract, table: KeyTable) -> Iterator[Difference]:
 
 def _is_in_tree(source: str, files: Sequence[str]) -> bool:
     match = _SOURCE.search(source)
-    return bool(match) and any(_is_same_file(match[1], name) for name in files)
+    return match is not None and any(_is_same_file(match[1], name) for name in files)
 
 
 def _is_same_file(source: str, name: str) -> bool:
@@ -236,10 +257,10 @@ def recalls(new: Extract, relations: Iterable[KnownRelation]) -> list[Recall]:
     result = []
     for known in relations:
         relation = known.relation
-        file, line, _ = _place(known.source)
+        file, line = _place(known.source)
         by_line = line > 0 and any(
             abs(line - other) <= _BESIDE and _is_same_file(file, name)
-            for name, other, _ in places
+            for name, other in places
         )
         by_keys = (frozenset(relation.names), relation.kind in _STOPS) in keys
         in_tree = _is_in_tree(known.source, new.files)
@@ -247,7 +268,6 @@ def recalls(new: Extract, relations: Iterable[KnownRelation]) -> list[Recall]:
     return result
 
 
-def _place(source: str) -> tuple[str, int, str]:
-    match, function = _SOURCE.search(source), _FUNCTION.search(source)
-    name, line = (match[1], int(match[2] or 0)) if match else ("", 0)
-    return name, line, function[1] if function else ""
+def _place(source: str) -> tuple[str, int]:
+    match = _SOURCE.search(source)
+    return (match[1], int(match[2] or 0)) if match else ("", 0)

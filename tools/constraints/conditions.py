@@ -2,13 +2,14 @@
 
 import ast
 import copy
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from constraints.table import Names
 from speccheck.validator.evidence.key_relations import NAME_TESTS, NUMBER_TESTS, PRODUCT
 
-LARGEST_EXPRESSION = 600  # nodes, after locals are put in
+LARGEST_EXPRESSION = 150  # nodes, after locals are put in
 MOST_ITEMS = 20  # of a sequence whose loop is written out
 
 
@@ -40,15 +41,15 @@ ALWAYS = Group("all", ())
 NEVER = Group("any", ())
 
 _OPPOSITES = {
-    **{"is": "is_not", "contains": "lacks", "same_as": "differs_from"},
-    **{"above": "at_most", "below": "at_least", "word": "not_word"},
+    "is": "is_not", "contains": "lacks", "same_as": "differs_from",
+    "above": "at_most", "below": "at_least", "word": "not_word",
     "is_a": "is_not_a",
 }
 _OPPOSITES |= {there: back for back, there in _OPPOSITES.items()}
 _SWITCHES = frozenset({"set", "stated", "given"})
 _KINDS = {
-    **{"str": "text", "int": "integer", "float": "number", "bool": "boolean"},
-    **{"list": "list", "dict": "block"},
+    "str": "text", "int": "integer", "float": "number", "bool": "boolean",
+    "list": "list", "dict": "block",
 }
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt,
@@ -138,7 +139,7 @@ class Scope(NamedTuple):
                 args=[value, ast.Constant(value=str(step)), *_],
             ):
                 pass
-            case ast.Call(func=ast.Name(id="str" | "int" | "float"), args=[value]):
+            case ast.Call(func=ast.Name(id="str"), args=[value]):
                 return self.path(value)
             case _:
                 return None
@@ -190,6 +191,25 @@ class Scope(NamedTuple):
                 whole = opposite(self._compared(node, node, ast.Eq(), zero))
             case ast.Call():
                 whole = self._called(node)
+            case ast.ListComp(generators=[ast.comprehension(ifs=[test])]):
+                loop = ast.ListComp(
+                    test,
+                    [
+                        ast.copy_location(
+                            ast.comprehension(
+                                node.generators[0].target,
+                                node.generators[0].iter,
+                                [],
+                                0,
+                            ),
+                            test,
+                        )
+                    ],
+                )
+                parts = [*self._items(loop)]
+                whole = self._opaque(node)
+                if parts:
+                    whole = joined("any", [self.condition(part) for part in parts])
             case _:
                 whole = self._switch(node, is_on=True)
         return whole if holds else opposite(whole)
@@ -211,6 +231,8 @@ class Scope(NamedTuple):
                 if parts:
                     return joined(head, [self.condition(part) for part in parts])
             case ast.Call(func=ast.Name(id="isinstance"), args=[value, kinds]):
+                if self.path(value) == ():
+                    return ALWAYS
                 name = self.key(value)
                 listed = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
                 words = [_KINDS.get(getattr(kind, "id", "")) for kind in listed]
@@ -225,6 +247,9 @@ class Scope(NamedTuple):
                     wanted = wanted if isinstance(wanted, list | tuple) else [wanted]
                     test = "begins" if attr == "startswith" else "ends"
                     return Test(name, test, [*wanted])
+            case ast.Call(func=ast.Name(id="hasattr"), args=[value, _]):
+                if self.path(value) == ():
+                    return ALWAYS
             case ast.Call(func=ast.Name(id="has"), args=[value]):  # of a CEL rule
                 if name := self.key(value):
                     return Test(name, "set", operand=True)
@@ -250,7 +275,8 @@ class Scope(NamedTuple):
     ) -> Condition:
         kind = type(op)
         if kind in _NEGATED:
-            return opposite(self._compared(whole, left, _NEGATED[kind](), right))
+            whole = ast.Compare(left, [_NEGATED[kind]()], [right])
+            return opposite(self._compared(whole, left, whole.ops[0], right))
         if kind is ast.In:
             return self._among(whole, left, right)
         is_swapped = self.value(left) is not _NO_VALUE or _is_modulo(right)
@@ -290,7 +316,8 @@ class Scope(NamedTuple):
             return Test(name, "stated" if self.is_raw else "set", operand=False)
         if name and isinstance(wanted, str | int | float):
             return Test(name, "is", [wanted])
-        if name and (other := self.key(right)):
+        other = self.key(right)
+        if name and other and name != other:
             return Test(name, "same_as", other)
         names, number = self._product(left), self._number(right)
         if names and number is not None:
@@ -301,7 +328,12 @@ class Scope(NamedTuple):
         name, values = self.key(left), self.value(right)
         if name and isinstance(values, dict | list | tuple | set | frozenset):
             return Test(name, "is", sorted(values, key=lambda value: value is None))
-        item, path = self.value(left), self.path(right)
+        item = self.value(left)
+        match right:
+            case ast.Call(func=ast.Attribute(value=text, attr="lower")):
+                if isinstance(item, str) and (name := self.key(text)):
+                    return Test(name, "matches", f"(?i){re.escape(item)}")
+        path = self.path(right)
         if isinstance(item, str) and path == ():
             return Test(self.names.resolve((item,)).text, "stated", operand=True)
         if isinstance(item, str | int) and path:
@@ -381,7 +413,8 @@ def joined(head: str, parts: Sequence[Condition]) -> Condition:
     for part in parts:
         inner = part.parts if isinstance(part, Group) and part.head == head else (part,)
         flat += [item for item in inner if item not in flat and item != neutral]
-    if decisive in flat:
+    tests = [part for part in flat if isinstance(part, Test)]
+    if decisive in flat or any(opposite(test) in tests for test in tests):
         return decisive
     return flat[0] if len(flat) == 1 else Group(head, tuple(flat))
 
@@ -401,7 +434,9 @@ def opposite(condition: Condition) -> Condition:
             other = "any" if head == "all" else "all"
             return joined(other, [opposite(part) for part in parts])
         case Opaque(text, reason, names):
-            return Opaque(f"not ({text})", reason, names)
+            is_opposite = text.startswith("not (") and text.endswith(")")
+            text = text[5:-1] if is_opposite else f"not ({text})"
+            return Opaque(text, reason, names)
     return Group("not", (condition,))
 
 
@@ -510,7 +545,7 @@ def _is_modulo(node: ast.expr) -> bool:
 
 
 def _is_empty(node: ast.expr) -> bool:
-    return isinstance(node, ast.Dict | ast.List) and not ast.unparse(node)[1:-1]
+    return ast.unparse(node) in {"{}", "[]", "''", "None", "False", "0"}
 
 
 def _has(node: ast.AST, kind: type[ast.AST] | tuple[type[ast.AST], ...]) -> bool:

@@ -13,7 +13,6 @@ _BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 _SIMPLE = {"bool": "bool", "int": "int", "float": "float", "str": "str", "Path": "path"}
 _LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence", "set", "Set"})
 _MAPS = frozenset({"dict", "Dict", "Mapping", "DictDefault"})
-_ENUMS = frozenset({"Enum", "StrEnum", "IntEnum"})
 _WRAPPERS = frozenset({"Optional", "Union", "Annotated", "Final", "Required"})
 
 
@@ -88,8 +87,7 @@ def extract_keys(tree: SourceTree) -> Definitions:
 def _take_enum(
     node: ast.ClassDef, enums: dict[str, tuple[Any, ...]], constants: dict[str, Any]
 ) -> None:
-    bases = {_last_name(base) for base in node.bases}
-    if not bases & _ENUMS:
+    if not any(_last_name(base).endswith("Enum") for base in node.bases):
         return
     values = []
     for statement in node.body:

@@ -125,7 +125,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
 
 def row_text(row: dict[str, Any]) -> str:
     """Return a row as a file of relations has it: one field a line."""
-    lines = []
+    lines: list[str] = []
     for name, value in row.items():
         text = yaml.safe_dump(value, default_flow_style=True, width=_WIDEST)
         text = text.removesuffix("\n").removesuffix("\n...")

@@ -73,7 +73,7 @@ def propose(constraint: Constraint, table: KeyTable) -> Proposal:
         row["loses"] = [constraint.loses]
     row["reason"] = _reason(constraint)
     row["remedy"] = _remedy(when, needs, constraint.loses)
-    row["source"] = f"{table.repository} {constraint.source}"
+    row["source"] = constraint.source
     draft = {**row, "example": {"-": 0}, "mended": {"-": 0}}
     try:
         compiled = compile_file(ProposedFile(table, [draft]))

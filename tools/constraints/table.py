@@ -17,6 +17,9 @@ FIELDS_OF_PLAN = {
     "world_size": "plan.cluster.world_size",
     "data_parallel_size": "plan.parallelism.data_parallel_size",
 }
+# Attributes that hold a configuration: what is below them are the keys.
+_HOLDERS = ("config", "cfg", "args")
+_FILE = re.compile(r"([\w.-]+/[\w.-]+) ([\w/.-]+\.(?:py|go|c|h))")
 
 
 class KnownRelation(NamedTuple):
@@ -46,12 +49,12 @@ class KeyTable(NamedTuple):
     relations: Sequence[KnownRelation]
     catalogue: FrameworkKeys
 
-    @property
-    def repository(self) -> str:
-        """The repository that most rows name."""
-        named = [str(row.get("source", "")).split(" ")[0] for row in self.rows.values()]
-        named = [name for name in named if "/" in name and not name.endswith(".py")]
-        return max(sorted(set(named)), key=named.count) if named else self.framework
+    def places(self) -> dict[str, str]:
+        """Return the files that rows and relations name: repository by path."""
+        texts = [known.source for known in self.relations]
+        texts += [str(row.get("source", "")) for row in self.rows.values()]
+        matches = (_FILE.match(text) for text in texts)
+        return {match[2]: match[1] for match in matches if match}
 
 
 class Names:
@@ -70,6 +73,9 @@ class Names:
             for name in names - {""}:
                 self._by_name.setdefault(name, []).append(row)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
     def has(self, name: str) -> bool:
         """Return whether a row has exactly this path."""
         return any(row["path"] == name for row in self._by_name.get(name, ()))
@@ -84,16 +90,18 @@ class Names:
 
     def resolve(self, path: Sequence[str]) -> Name:
         """Return the row's name: by the whole path, else by its unique ending."""
-        for start in range(len(path)):
-            name = ".".join(path[start:])
-            rows = self._by_name.get(name, [])
-            exact = [row for row in rows if name in {row["path"], row.get("dest")}]
-            alive = [row for row in rows if "removed_in" not in row]
-            for chosen in (exact[:1], alive, rows):
-                if len(chosen) == 1:
-                    row = chosen[0]
-                    is_inverted = row.get("action") == "store_false"
-                    return Name(str(row["path"]), is_inverted=is_inverted)
+        steps = [*path]
+        while len(steps) > 1 and steps[0].endswith(_HOLDERS) and steps[0] not in self:
+            steps.pop(0)
+        name = ".".join(steps)
+        rows = self._by_name.get(name, [])
+        exact = [row for row in rows if name in {row["path"], row.get("dest")}]
+        alive = [row for row in rows if "removed_in" not in row]
+        for chosen in (exact[:1], alive, rows):
+            if len(chosen) == 1:
+                row = chosen[0]
+                is_inverted = row.get("action") == "store_false"
+                return Name(str(row["path"]), is_inverted=is_inverted)
         last = path[-1]
         if last in FIELDS_OF_PLAN:
             return Name(FIELDS_OF_PLAN[last])
@@ -117,8 +125,8 @@ def read_table(framework: str, section: str = "") -> KeyTable:
     }
     catalogue = load_framework(framework, section)
     sources: dict[str, str] = {}
-    for path in sorted(FOLDER.glob(f"{framework}*.yaml")):
-        file = RelationFile(path)
+    for place in sorted(FOLDER.glob(f"{framework}*.yaml")):
+        file = RelationFile(place)
         if (file.framework, file.section) == (framework, section):
             sources |= {row["id"]: str(row["source"]) for row in file.rows}
     relations = [

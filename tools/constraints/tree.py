@@ -45,7 +45,9 @@ def read_tree(root: str) -> SourceTree:
         if number == MOST_FILES:
             passed_over.append(f"all files after the first {MOST_FILES}")
             break
-        name = os.path.relpath(path, root if os.path.isdir(root) else "." or ".")
+        name = os.path.relpath(
+            path, root if os.path.isdir(root) else os.path.dirname(root) or "."
+        )
         name = name.replace(os.sep, "/")
         try:
             if os.path.getsize(path) > LARGEST_FILE:

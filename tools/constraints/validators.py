@@ -204,8 +204,8 @@ class _Walk:
         yield from self._block(orelse, (*path, no))
         for name in {*after, *self._scope.local}:
             values = [before.get(name), after.get(name), self._scope.local.get(name)]
-            texts = {ast.dump(value) if value else "" for value in values}
-            self._scope.local[name] = values[0] if len(texts) == 1 else None
+            is_same = all(value is values[0] for value in values)
+            self._scope.local[name] = values[0] if is_same else None
 
     def _loop(
         self,
@@ -250,6 +250,8 @@ class _Walk:
         other = self._scope.key(self._scope.inlined(value))
         if name.is_inverted and isinstance(wanted, bool):
             wanted = not wanted
+        if name.text in self._scope.keys_in(self._scope.inlined(value)):
+            return  # it is only converted
         tests = [Test(name.text, "given", operand=True)]
         if isinstance(wanted, str | int | float) and wanted:
             is_on = isinstance(wanted, bool)
@@ -257,8 +259,6 @@ class _Walk:
                 name.text, *(("is", [False]) if is_on else ("is_not", [wanted]))
             )
             tests = [Test(name.text, "stated", operand=True), differs]
-        elif other == name.text:
-            return
         elif other:
             tests.append(Test(name.text, "differs_from", other))
         text = f"{name.text} becomes {ast.unparse(value)}"
@@ -317,7 +317,7 @@ def text_of(node: ast.expr | None) -> str:
             return text_of(value)
         case ast.Call(args=[first, *_]):
             return text_of(first)
-        case ast.Constant(value=str(text)):
+        case ast.Constant(value=str() as text):
             return " ".join(text.split())
         case ast.JoinedStr(values=values):
             return " ".join("".join(_piece(value) for value in values).split())
@@ -331,7 +331,7 @@ def text_of(node: ast.expr | None) -> str:
 def _piece(node: ast.expr) -> str:
     if isinstance(node, ast.FormattedValue):
         return f"{{{ast.unparse(node.value)}}}"
-    return node.value if isinstance(node, ast.Constant) else ""
+    return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
 def why_not(constraint: Constraint, names: Names) -> str:
