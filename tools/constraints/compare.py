@@ -50,16 +50,18 @@ def extract(tree: SourceTree, table: KeyTable) -> Extract:
     definitions: Definitions = extract_keys(tree)
     keys, rules = extract_markers(tree, names, table.section)
     checks = extract_constraints(tree, names, definitions.constants)
+    defined = (*definitions.keys, *keys)
+    owners = _concerned(defined, names)
     known = {
-        name for key in (*definitions.keys, *keys) for name in (key.path, key.dest)
+        name for key in defined if key.owner in owners for name in (key.path, key.dest)
     }
     concerned = [
         check._replace(source=_placed(check.source, table.places()))
         for check in (*checks, *rules)
-        if not check.names or any(names.has(n) or n in known for n in check.names)
+        if any(name in known or names.has(name) for name in check.names)
     ]
     return Extract(
-        (*definitions.keys, *keys),
+        defined,
         tuple(concerned),
         tuple(tree.names),
         tree.passed_over,
@@ -79,14 +81,7 @@ def _placed(source: str, places: Mapping[str, str]) -> str:
 def key_differences(new: Extract, table: KeyTable) -> Iterator[Difference]:
     """Yield keys that the table lacks, has otherwise, or that a file no longer has."""
     names = Names(table.rows.values())
-    owners: dict[str, list[bool]] = {}
-    for key in new.keys:
-        owners.setdefault(key.owner, []).append(_is_known(key, names))
-    concerned = {
-        owner
-        for owner, known in owners.items()
-        if sum(known) >= LEAST_SHARE * len(known)
-    }
+    concerned = _concerned(new.keys, names)
     seen: set[str] = set()
     for key in new.keys:
         if key.owner not in concerned or key.path in seen:
@@ -101,6 +96,18 @@ def key_differences(new: Extract, table: KeyTable) -> Iterator[Difference]:
         if row and is_same_key and (text := _changes(key, row)):
             yield Difference("changed", name, text, key.source)
     yield from _gone(new, table)
+
+
+def _concerned(keys: Iterable[Key], names: Names) -> set[str]:
+    """Return the classes and files of which the table knows enough keys."""
+    owners: dict[str, list[bool]] = {}
+    for key in keys:
+        owners.setdefault(key.owner, []).append(_is_known(key, names))
+    return {
+        owner
+        for owner, known in owners.items()
+        if sum(known) >= LEAST_SHARE * len(known)
+    }
 
 
 def _is_known(key: Key, names: Names) -> bool:

@@ -41,15 +41,23 @@ ALWAYS = Group("all", ())
 NEVER = Group("any", ())
 
 _OPPOSITES = {
-    "is": "is_not", "contains": "lacks", "same_as": "differs_from",
-    "above": "at_most", "below": "at_least", "word": "not_word",
+    "is": "is_not",
+    "contains": "lacks",
+    "same_as": "differs_from",
+    "above": "at_most",
+    "below": "at_least",
+    "word": "not_word",
     "is_a": "is_not_a",
 }
 _OPPOSITES |= {there: back for back, there in _OPPOSITES.items()}
 _SWITCHES = frozenset({"set", "stated", "given"})
 _KINDS = {
-    "str": "text", "int": "integer", "float": "number", "bool": "boolean",
-    "list": "list", "dict": "block",
+    "str": "text",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "list",
+    "dict": "block",
 }
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt,
@@ -428,6 +436,10 @@ def opposite(condition: Condition) -> Condition:
             return Test(name, test, not operand)
         case Test(name, test, operand) if test in _OPPOSITES:
             return Test(name, _OPPOSITES[test], operand)
+        case Test(name, "length_above", int() as most):
+            return Test(name, "length_below", most + 1)
+        case Test(name, "length_below", int() as least):
+            return Test(name, "length_above", least - 1)
         case Group("not", (part,)):
             return part
         case Group("all" | "any" as head, parts):

@@ -44,7 +44,7 @@ def extract_markers(
     structs: dict[str, list[_Field]] = {}
     for name, text in tree.marked:
         _read(name, text, types, structs)
-    held = {field.type for fields in structs.values() for field in fields}
+    held = {_bare(field.type) for fields in structs.values() for field in fields}
     roots = [name for name in structs if name.lower() == section.lower()]
     keys: list[Key] = []
     rules: list[Constraint] = []
@@ -93,7 +93,7 @@ def _fields(
     for field in structs.get(struct, ()):
         is_list = field.type.startswith("[]")
         is_map = field.type.startswith("map[")
-        bare = re.sub(r"^(\[\]|map\[\w+\])\*?", "", field.type)
+        bare = _bare(field.type)
         known = types.get(bare)
         markers = field.markers + (known.markers if known else ())
         kind = known.type if known and bare not in structs else field.type
@@ -105,6 +105,11 @@ def _fields(
                 inner = (*inner[:-1], f"{inner[-1]}[]")
             below = (*inner, "*") if is_map else inner
             yield from _fields(types, structs, bare, below, (*within, bare))
+
+
+def _bare(go_type: str) -> str:
+    """Return the type of the items of a list or map, or the type itself."""
+    return re.sub(r"^(\[\]|map\[\w+\])\*?", "", go_type)
 
 
 def _key(path: Sequence[str], field: _Field) -> Key:

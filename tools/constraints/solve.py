@@ -192,14 +192,18 @@ def _twins(
 
 def _id(constraint: Constraint, when: Condition) -> str:
     names = list(dict.fromkeys([*names_of(when), *constraint.names]))[:4]
-    text = "-".join(names + ([constraint.kind] if len(names) < 2 else []))
+    text = "-".join(names + ([constraint.kind] if len(names) == 1 else []))
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _reason(constraint: Constraint) -> str:
-    text = re.split(r"(?<=\w{3})\. ", constraint.message)[0].rstrip(" .!\n")
+    text = re.split(r"(?<!e\.g)(?<!i\.e)\. (?=[A-Z])", constraint.message)[0].rstrip(
+        " .!\n"
+    )
     text = text or f"not both: {as_text(constraint.condition)}"
-    return text[: LONGEST_REASON - 1].rstrip(" .")
+    if len(text) > LONGEST_REASON:
+        text = text[:LONGEST_REASON].rpartition(" ")[0]
+    return text.rstrip(" .")
 
 
 def _remedy(when: Condition, needs: Condition | None, loses: str) -> str:

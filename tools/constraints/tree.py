@@ -66,7 +66,8 @@ def read_tree(root: str) -> SourceTree:
                 warnings.simplefilter("ignore")
                 modules.append(PythonFile(name, ast.parse(text)))
         except SyntaxError as error:
-            passed_over.append(f"{name}:{error.lineno}: does not parse: {error.msg}")
+            place = f"{name}:{error.lineno}" if error.lineno else name
+            passed_over.append(f"{place}: does not parse: {error.msg}")
         except (ValueError, RecursionError, MemoryError) as error:
             passed_over.append(f"{name}: does not parse: {type(error).__name__}")
     return SourceTree(tuple(modules), tuple(marked), tuple(passed_over))
