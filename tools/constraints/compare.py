@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from constraints.conditions import Test
-from constraints.keys import LEAST_SHARE, Definitions, Key, extract_keys
+from constraints.keys import LEAST_SHARE, Definitions, Key, bounds, extract_keys
 from constraints.markers import extract_markers
 from constraints.table import KeyTable, KnownRelation, Names, Row
 from constraints.tree import SourceTree
@@ -138,7 +138,7 @@ def _changes(key: Key, row: Row) -> str:
     if key.choices and {str(choice) for choice in key.choices} != have:
         shown = sorted({str(choice) for choice in key.choices})
         texts.append(f"choices {sorted(have)} -> {shown}")
-    if key.range and _bounds(key.range) != _bounds(str(row.get("range", ""))):
+    if key.range and bounds(key.range) != bounds(str(row.get("range", ""))):
         texts.append(f"range {row.get('range', 'none')} -> {key.range}")
     is_sure = "default" in row and row.get("confidence") != "unverified"
     if key.has_default and is_sure and "default_by_group" not in row:
@@ -153,11 +153,6 @@ def _kinds(text: str) -> set[str]:
     alike = {"path": "str", "flag": "bool", "enum": "str", "int": "float"}
     words = [re.sub(r"\[.*", "", word) for word in text.split("|")]
     return {alike.get(word, word) for word in words} - {"null"}
-
-
-def _bounds(text: str) -> set[tuple[str, float]]:
-    pairs = re.findall(r"([<>]=?)\s*([-+.\de]+)", text)
-    return {(sign, float(number)) for sign, number in pairs}
 
 
 def _gone(new: Extract, table: KeyTable) -> Iterator[Difference]:
@@ -223,8 +218,8 @@ def _row_speaks(constraint: Constraint, rows: Mapping[str, Row]) -> bool:
         return bool(
             row.get("removed_in") or row.get("deprecated") or row.get("required")
         )
-    told_by = {"is": "choices", "is_not": "choices", "is_not_a": "type", "is_a": "type"}
-    return told_by.get(condition.test, "range") in row
+    said_by = {"is": "choices", "is_not": "choices", "is_not_a": "type", "is_a": "type"}
+    return said_by.get(condition.test, "range") in row
 
 
 def since(new: Extract, old: Extract) -> tuple[list[Difference], list[Constraint]]:

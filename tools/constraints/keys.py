@@ -1,6 +1,7 @@
 """Extracts keys: fields of dataclasses and pydantic models, arguments of argparse."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -49,7 +50,9 @@ class Definitions(NamedTuple):
     constants: Mapping[str, Any]
 
 
-def extract_keys(tree: SourceTree) -> Definitions:
+def extract_keys(  # noqa: C901 - Enums come before the classes that use them
+    tree: SourceTree,
+) -> Definitions:
     """Return the keys of a tree's Python files, each path once for each class."""
     enums: dict[str, tuple[Any, ...]] = {}
     constants: dict[str, Any] = {}
@@ -237,7 +240,9 @@ class _Shape:
             yield "any"
 
 
-def _details(annotation: ast.expr, value: ast.expr | None) -> dict[str, Any]:
+def _details(  # noqa: C901 - a step for each argument of a field
+    annotation: ast.expr, value: ast.expr | None
+) -> dict[str, Any]:
     """Return default, range, pattern and alias of a field."""
     result: dict[str, Any] = {}
     calls = [
@@ -338,3 +343,9 @@ def _literal(node: ast.expr) -> Any:  # noqa: ANN401 - of any literal
 def _last_name(node: ast.expr) -> str:
     node = node.value if isinstance(node, ast.Subscript) else node
     return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def bounds(text: str) -> set[tuple[str, float]]:
+    """Return the bounds of a range as tables write it: `>= 0, < 1`."""
+    pairs = re.findall(r"([<>]=?)\s*([-+.\de]+)", text)
+    return {(sign, float(number)) for sign, number in pairs}

@@ -56,17 +56,16 @@ class WorkList(NamedTuple):
         yield from _section("Not read", self.passed_over)
         again = [recall for recall in self.recalls if recall.by_line or recall.by_keys]
         in_tree = [recall for recall in self.recalls if recall.in_tree]
-        ready = sum(1 for entry in self.entries if entry.proposal)
-        shown = sum(
-            1 for entry in self.entries if entry.proposal and entry.proposal.is_shown
-        )
+        both = sum(recall in again for recall in in_tree)
+        ready = [entry.proposal for entry in self.entries if entry.proposal]
+        shown = sum(proposal.is_shown for proposal in ready)
         yield (
             f"{self.constraints} constraints, {len(self.entries)} that nothing speaks "
-            f"of: {ready} as relations, {shown} of them with an example."
+            f"of: {len(ready)} as relations, {shown} of them with an example."
         )
         yield (
             f"{len(again)} of {len(self.recalls)} tabulated relations seen again, "
-            f"{sum(1 for r in in_tree if r in again)} of the {len(in_tree)} of files here."
+            f"{both} of the {len(in_tree)} whose file is here."
         )
 
     def as_json(self) -> str:

@@ -23,11 +23,13 @@ from constraints.conditions import (
     parts_of,
     written,
 )
+from constraints.keys import bounds
 from constraints.table import KeyTable, Row
 from constraints.validators import Constraint
-from speccheck.validator.evidence.key_relations import PLAN, KeyRelation
+from speccheck.validator.evidence.key_relations import OF_NUMBERS, PLAN, KeyRelation
 
 MOST_TRIALS = 3000
+_SIGNS = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most"}
 _NUMBERS = (1, 2, 3, 8, 0)
 _DELETED = object()
 
@@ -103,7 +105,9 @@ def _shows(
         return False
 
 
-def _candidates(name: str, tests: Iterable[Test], table: KeyTable) -> list[Any]:
+def _candidates(  # noqa: C901 - a step for each type
+    name: str, tests: Iterable[Test], table: KeyTable
+) -> list[Any]:
     """Return values worth a trial, those that a test names first."""
     row = table.rows.get(name, {})
     kind = str(row.get("type", "int" if name.startswith(PLAN) else "any"))
@@ -134,7 +138,18 @@ def _candidates(name: str, tests: Iterable[Test], table: KeyTable) -> list[Any]:
     for value in [*values, _DELETED]:
         if not any(value is other or _same(value, other) for other in unique):
             unique.append(value)
-    return [value for value in unique if value is not None]
+    return [value for value in unique if _is_taken(value, kind, str(row.get("range")))]
+
+
+def _is_taken(value: object, kind: str, written_range: str) -> bool:
+    """Return whether a value is of the type and range of its row."""
+    if isinstance(value, bool):
+        return any(word in kind for word in ("bool", "any", "flag", "object"))
+    if not isinstance(value, int | float):
+        return value is not None
+    return all(
+        OF_NUMBERS[_SIGNS[sign]](value, limit) for sign, limit in bounds(written_range)
+    )
 
 
 def _same(value: object, other: object) -> bool:

@@ -63,7 +63,7 @@ class Constraint(NamedTuple):
         return self.kind, self.function, as_text(self.condition)
 
     def split(self) -> tuple[Condition, Condition | None]:
-        """Return `when` and `needs`: what is missing is needed where there is a rest."""
+        """Return `when` and `needs`: what is missing is needed beside the rest."""
         parts = parts_of(self.condition)
         missing = [part for part in parts if _is_negative(part)]
         rest = [part for part in parts if part not in missing]
@@ -144,7 +144,7 @@ class _Walk:
     def constraints(self) -> Iterator[Constraint]:
         return self._block(self._node.body, ())
 
-    def _block(
+    def _block(  # noqa: C901, PLR0912 - a case for each statement
         self, body: Sequence[ast.stmt], path: tuple[Condition, ...]
     ) -> Iterator[Constraint]:
         says = ""
@@ -310,7 +310,7 @@ def _kind_of_call(call: ast.Call) -> str:
     return "deprecated" if is_old else "warned"
 
 
-def text_of(node: ast.expr | None) -> str:
+def text_of(node: ast.expr | None) -> str:  # noqa: PLR0911 - a case each
     """Return the text of a message; what is put into it stands in braces."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Constant() as value, attr="format")):
