@@ -210,6 +210,31 @@ def test_kinds(tmp_path: Path) -> None:
     assert row["loses"] == ["part"]
 
 
+def test_flags_that_store_false_are_turned_round(tmp_path: Path) -> None:
+    rows = (
+        {"path": "--no-a", "dest": "a", "type": "flag", "action": "store_false"},
+        {"path": "--b", "dest": "b", "type": "flag", "action": "store_true"},
+    )
+    table = table_of(tuple({**row, "default": False} for row in rows))
+    result = checked(
+        tmp_path,
+        """
+        assert self.a or not self.b
+        if self.a:
+            self.b = False
+            setattr(self, "a", True)
+        if not self.b:
+            self.a = True
+        """,
+        table,
+    )
+    assert shown(result) == [
+        "refused: --no-a and --b",
+        "overridden: not --no-a and --b is given",
+        "overridden: not --b and --no-a is given",
+    ]
+
+
 def test_validators_of_pydantic(tmp_path: Path) -> None:
     source = """
     class Config(BaseModel):

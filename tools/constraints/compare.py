@@ -55,10 +55,17 @@ def extract(tree: SourceTree, table: KeyTable) -> Extract:
     known = {
         name for key in defined if key.owner in owners for name in (key.path, key.dest)
     }
-    concerned = [
-        check._replace(source=_placed(check.source, table.places()))
-        for check in (*checks, *rules)
+    checks += rules
+    files = {
+        check.file
+        for check in checks
         if any(name in known or names.has(name) for name in check.names)
+    }
+    places = table.places()
+    concerned = [
+        check._replace(source=_placed(check.source, places))
+        for check in checks
+        if check.file in files
     ]
     return Extract(
         defined,
@@ -83,7 +90,9 @@ def key_differences(new: Extract, table: KeyTable) -> Iterator[Difference]:
     names = Names(table.rows.values())
     concerned = _concerned(new.keys, names)
     seen: set[str] = set()
-    for key in new.keys:
+    for defined in new.keys:
+        is_field = table.has_flags and not defined.path.startswith("-")
+        key = defined._replace(path=defined.dest) if is_field else defined
         if key.owner not in concerned or key.path in seen:
             continue
         seen.add(key.path)

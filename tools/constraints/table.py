@@ -33,11 +33,13 @@ class Name(NamedTuple):
     """What a path in the source is in the table.
 
     is_inverted: a flag that stores false; the source has the opposite of the flag.
+    is_flag: it is stated as true only.
     """
 
     text: str
     is_known: bool = True
     is_inverted: bool = False
+    is_flag: bool = False
 
 
 class KeyTable(NamedTuple):
@@ -48,6 +50,11 @@ class KeyTable(NamedTuple):
     rows: Mapping[str, Row]
     relations: Sequence[KnownRelation]
     catalogue: FrameworkKeys
+
+    @property
+    def has_flags(self) -> bool:
+        """Whether the keys are flags: attributes stand for them in the source."""
+        return all(path.startswith("-") for path in self.rows)
 
     def places(self) -> dict[str, str]:
         """Return the files that rows and relations name: repository by path."""
@@ -101,7 +108,8 @@ class Names:
             if len(chosen) == 1:
                 row = chosen[0]
                 is_inverted = row.get("action") == "store_false"
-                return Name(str(row["path"]), is_inverted=is_inverted)
+                is_flag = row.get("type") == "flag"
+                return Name(str(row["path"]), is_inverted=is_inverted, is_flag=is_flag)
         last = path[-1]
         if last in FIELDS_OF_PLAN:
             return Name(FIELDS_OF_PLAN[last])

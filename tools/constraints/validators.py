@@ -58,6 +58,11 @@ class Constraint(NamedTuple):
         return names_of(self.condition)
 
     @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self.source.partition(":")[0]
+
+    @property
     def identity(self) -> tuple[str, str, str]:
         """What stays the same where only lines move."""
         return self.kind, self.function, as_text(self.condition)
@@ -261,6 +266,8 @@ class _Walk:
             tests = [Test(name.text, "stated", operand=True), differs]
         elif other:
             tests.append(Test(name.text, "differs_from", other))
+        if name.is_flag and wanted is True:
+            return  # nobody states a flag as false
         text = f"{name.text} becomes {ast.unparse(value)}"
         yield self._constraint("overridden", (*path, *tests), statement, None)._replace(
             message=text, loses=name.text
