@@ -431,7 +431,7 @@ def test_kubebuilder_markers(tmp_path: Path) -> None:
     (tmp_path / "types.go").write_text(
         dedent(
             """\
-            // +kubebuilder:validation:Enum=Fast;Slow
+            // +kubebuilder:validation:Enum:=Fast;Slow
             type Mode string
 
             type Job struct {

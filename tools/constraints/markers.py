@@ -11,7 +11,9 @@ from constraints.table import Names
 from constraints.tree import SourceTree
 from constraints.validators import Constraint
 
-_MARKER = re.compile(r"\s*//\s*\+(?:kubebuilder:)?(?:validation:)?(\w+)[=:]?(.*)")
+_MARKER = re.compile(
+    r"\s*//\s*\+(?:kubebuilder:)?(?:validation:)?(\w+)(?::=|[=:])?(.*)"
+)
 _TYPE = re.compile(r"\s*type\s+(\w+)\s+(\S+)")
 _FIELD = re.compile(r'\s*(\w*)\s*([\w.*\[\]]+)\s+`.*json:"([^",]*)(,inline)?.*`')
 _WORDS = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|`([^`]*)`|([^,]*))')

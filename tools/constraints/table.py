@@ -70,12 +70,15 @@ class Names:
     def __init__(self, rows: Iterable[Row]) -> None:
         """Order the rows; those that a release removed come last."""
         self._by_name: dict[str, list[Row]] = {}
+        self._blocks: set[str] = set()
         for row in sorted(rows, key=lambda row: "removed_in" in row):
             bare = str(row["path"]).removesuffix("[]")
             names = {bare, *(str(name) for name in row.get("aliases", ()))}
             names.add(str(row.get("dest", "")))
             names |= {plain(name) for name in names}
             parts = bare.split(".")
+            above = (".".join(parts[:end]) for end in range(1, len(parts)))
+            self._blocks |= {name.removesuffix("[]") for name in above}
             names |= {".".join(parts[start:]) for start in range(len(parts))}
             for name in names - {""}:
                 self._by_name.setdefault(name, []).append(row)
@@ -92,8 +95,9 @@ class Names:
         return len(self._by_name.get(name.rpartition(".")[2], ())) > 1
 
     def is_any(self, path: Sequence[str]) -> bool:
-        """Return whether a row has this path, or ends with it."""
-        return ".".join(path) in self._by_name or path[-1] in self._by_name
+        """Return whether a row has this path, stands below it, or ends with it."""
+        whole = ".".join(path)
+        return whole in self._blocks or whole in self or path[-1] in self
 
     def resolve(self, path: Sequence[str]) -> Name:
         """Return the row's name: by the whole path, else by its unique ending."""

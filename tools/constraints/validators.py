@@ -184,6 +184,8 @@ class _Walk:
                         yield from self._set(call, path, statement)
                 case ast.Assign(targets=[target], value=value):
                     if isinstance(target, ast.Name):
+                        if target.id in self._scope.owners:
+                            continue
                         self._scope.local[target.id] = self._scope.inlined(value)
                     elif not says:
                         yield from self._assigned(target, value, path, statement)
