@@ -173,6 +173,11 @@ def test_keys_of_pydantic_and_dataclasses(tmp_path: Path) -> None:
             "if self.a:\n    return\nassert self.name != 'x'",
             ["not a and name is x"],
         ),
+        (
+            "n = False\nfor item in self.items:\n    n = True\nassert not n or self.a",
+            ["`n` and not a"],
+        ),
+        ("n, m = f()\nassert self.a or n", ["not a and `not (n)`"]),
         ("assert self.size + self.part < 9", ["`not (self.size + self.part < 9)`"]),
         ("assert self.size != f(self.part)", ["`self.size == f(self.part)`"]),
     ],

@@ -189,8 +189,8 @@ class _Walk:
                         self._scope.local[target.id] = self._scope.inlined(value)
                     elif not says:
                         yield from self._assigned(target, value, path, statement)
-                case ast.AugAssign(target=ast.Name(id=name)):
-                    self._scope.local[name] = None
+                case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.While():
+                    self._forget([statement])
 
     def _branch(
         self,
@@ -227,10 +227,20 @@ class _Walk:
         for node in ast.walk(target):
             if isinstance(node, ast.Name):
                 self._scope.local[node.id] = None
-        for value in values[:MOST_ITEMS] if is_plain else [None]:
-            if is_plain:
-                self._scope.local[target.id] = ast.Constant(value)  # type: ignore[attr-defined]
+        if not is_plain:
             yield from self._block(body, path)
+            self._forget(body)
+            return
+        for value in values[:MOST_ITEMS]:
+            self._scope.local[target.id] = ast.Constant(value)  # type: ignore[attr-defined]
+            yield from self._block(body, path)
+
+    def _forget(self, body: Sequence[ast.stmt]) -> None:
+        """Take what statements assign for not known: it is not clear what ran."""
+        for statement in body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    self._scope.local[node.id] = None
 
     def _set(
         self, call: ast.Call, path: tuple[Condition, ...], statement: ast.stmt
