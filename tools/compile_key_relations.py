@@ -339,7 +339,7 @@ def _wrong_examples(file: RelationFile) -> Iterator[str]:
         relation = KeyRelation(**compiled)
         for name, is_bad in (("example", True), ("mended", False)):
             try:
-                matches = _shown_by(file, relation, row[name], row)
+                matches = shown_by(file, relation, row[name], row)
             except (ValueError, TypeError, KeyError, IndexError) as error:
                 yield str(file.fault(row, f"{name}: {error!r}"))
                 continue
@@ -353,9 +353,10 @@ def _wrong_examples(file: RelationFile) -> Iterator[str]:
                 yield from _refused_values(file, row, row[name])
 
 
-def _shown_by(
+def shown_by(
     file: RelationFile, relation: KeyRelation, example: Row, row: Row
 ) -> list[KeyRelationMatch]:
+    """Return where an example shows a relation; what cannot be judged is left out."""
     stated, plan = evidence_of(file, example, str(row.get("since", "")))
     own = file.catalogue._replace(relations=lambda: KeyRelations([relation._asdict()]))
     files = [
