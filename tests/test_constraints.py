@@ -350,7 +350,9 @@ def test_what_is_not_expressible_has_a_reason(tmp_path: Path) -> None:
 
 
 def test_what_the_table_says_is_left_out(tmp_path: Path) -> None:
-    relation = KeyRelation("both", "refused", ["a", "is", [True]], ["a", "b"], "", "")
+    relation = KeyRelation(
+        "both", "refused", ["a", "is", [True]], ["a", "b"], "", "", []
+    )
     table = table_of(ROWS, KnownRelation(relation, "own/made config.py:4 (x)"))
     result = checked(
         tmp_path,

@@ -143,6 +143,6 @@ def read_table(framework: str, section: str = "") -> KeyTable:
             sources |= {row["id"]: str(row["source"]) for row in file.rows}
     relations = [
         KnownRelation(relation, sources.get(relation.id, ""))
-        for relation in catalogue.relations().rows
+        for relation in catalogue.relations().all()
     ]
     return KeyTable(framework, section, rows, relations, catalogue)

@@ -76,6 +76,10 @@ class KeyRelations:
         """Return how many there are."""
         return len(self._rows)
 
+    def all(self) -> Iterator[KeyRelation]:
+        """Yield every row, in the order of the table."""
+        return map(self._row, range(len(self._rows)))
+
     def about(self, names: Collection[str]) -> Iterator[KeyRelation]:
         """Yield the rows that may hold of these, in the order of the table."""
         numbers = {number for name in names for number in self._by_name.get(name, ())}
