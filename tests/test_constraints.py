@@ -404,10 +404,10 @@ def test_keys_beside_the_table(tmp_path: Path) -> None:
 
 def test_since_shows_what_differs_between_trees(tmp_path: Path) -> None:
     head = "@dataclass\nclass Config:\n    a: bool = False\n"
-    check = "    def __post_init__(self):\n        assert self.a or self.b\n"
-    old = read(tmp_path / "old", head + "    gone: int = 1\n" + check)
+    validator = "    def __post_init__(self):\n        assert self.a or self.b\n"
+    old = read(tmp_path / "old", head + "    gone: int = 1\n" + validator)
     later = "        assert not (self.a and self.mode == 'slow')\n"
-    new = read(tmp_path / "new", head + "    part: int = 1\n\n" + check + later)
+    new = read(tmp_path / "new", head + "    part: int = 1\n\n" + validator + later)
     result = work_list(new, table_of(), old)
     assert [(item.kind, item.key) for item in result.differences] == [
         ("new", "part"),

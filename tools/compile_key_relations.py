@@ -356,7 +356,7 @@ def _wrong_examples(file: RelationFile) -> Iterator[str]:
 def shown_by(
     file: RelationFile, relation: KeyRelation, example: Row, row: Row
 ) -> list[KeyRelationMatch]:
-    """Return where an example shows a relation; what cannot be judged is left out."""
+    """Return where an example shows a relation; what cannot be judged is not."""
     stated, plan = evidence_of(file, example, str(row.get("since", "")))
     own = file.catalogue._replace(relations=lambda: KeyRelations([relation._asdict()]))
     files = [

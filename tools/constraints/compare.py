@@ -14,7 +14,7 @@ from constraints.validators import Constraint, extract_constraints
 _STOPS = frozenset({"refused", "removed"})
 _LOOSE = frozenset({"any", "map", "object", "list"})
 _SOURCE = re.compile(r"([\w/.-]+\.(?:py|go|c|h))(?::(\d+))?")
-_BESIDE = 3  # lines between a check and the place that a relation names
+_BESIDE = 3  # lines between a constraint and the place that a relation names
 
 
 class Extract(NamedTuple):
@@ -49,23 +49,23 @@ def extract(tree: SourceTree, table: KeyTable) -> Extract:
     names = Names(table.rows.values())
     definitions: Definitions = extract_keys(tree)
     keys, rules = extract_markers(tree, names, table.section)
-    checks = extract_constraints(tree, names, definitions.constants)
+    constraints = extract_constraints(tree, names, definitions.constants)
     defined = (*definitions.keys, *keys)
     owners = _concerned(defined, names)
     known = {
         name for key in defined if key.owner in owners for name in (key.path, key.dest)
     }
-    checks += rules
+    constraints += rules
     files = {
-        check.file
-        for check in checks
-        if any(name in known or names.has(name) for name in check.names)
+        constraint.file
+        for constraint in constraints
+        if any(name in known or names.has(name) for name in constraint.names)
     }
     places = table.places()
     concerned = [
-        check._replace(source=_placed(check.source, places))
-        for check in checks
-        if check.file in files
+        constraint._replace(source=_placed(constraint.source, places))
+        for constraint in constraints
+        if constraint.file in files
     ]
     return Extract(
         defined,

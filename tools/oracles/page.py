@@ -36,7 +36,7 @@ class Disagreement(NamedTuple):
 
 
 class OracleReport(NamedTuple):
-    """What came of one oracle; skipped: why nothing did.
+    """The figures of one oracle; skipped: why nothing did.
 
     Attributes:
         name: of the oracle.

@@ -1,7 +1,7 @@
 """Ask DeepSpeed: a configuration as DeepSpeedConfig takes it, on no GPU.
 
 Values that are `auto` are filled in by whoever calls DeepSpeed: the blocks that
-transformers and accelerate fill are asked with these values left out.
+transformers and accelerate fill are asked with these values omitted.
 """
 
 import importlib

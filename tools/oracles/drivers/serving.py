@@ -1,6 +1,6 @@
 """Serve a framework's own validator: cases as JSON lines in, answers out.
 
-A driver runs inside the environment of its framework and calls `serve` with a check.
+A driver runs inside the environment of its framework and calls `serve` with a validate.
 Each case is checked in a process of its own, forked once the framework is imported, so
 that neither what a case leaves behind nor its end reaches the next.
 
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-Check = Callable[[Path], object]
+Validate = Callable[[Path], object]
 
 _MOST_CHARACTERS = 400
 _MOST_LINES = 20
@@ -51,12 +51,12 @@ class NotAskable(Exception):  # noqa: N818 - no error of the configuration
     """The framework cannot judge this case here."""
 
 
-def serve(package: str, check: Check, language: str = "yaml") -> int:
+def serve(package: str, validate: Validate, language: str = "yaml") -> int:
     """Answer the cases of standard input until it ends.
 
     Args:
         package: the distribution whose version is stated first.
-        check: takes the main file of a case, in a folder of its own; what it raises
+        validate: takes the main file of a case, in a folder of its own; what it raises
             is the refusal.
         language: `yaml`, `json` or `toml`, in which the keys of a case are written.
 
@@ -70,13 +70,13 @@ def serve(package: str, check: Check, language: str = "yaml") -> int:
     print(json.dumps({"ready": package}), file=_ANSWERS, flush=True)
     for line in sys.stdin:
         case = json.loads(line)
-        answer = {"id": case["id"], **_answered(case, check, language, seconds)}
+        answer = {"id": case["id"], **_answered(case, validate, language, seconds)}
         print(json.dumps(answer), file=_ANSWERS, flush=True)
     return 0
 
 
 def _answered(
-    case: Mapping[str, Any], check: Check, language: str, seconds: float
+    case: Mapping[str, Any], validate: Validate, language: str, seconds: float
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -85,21 +85,21 @@ def _answered(
         child = os.fork()
         if child == 0:
             os.close(ending)
-            _judge(check, main, folder / "said", result)
+            _judge(validate, main, folder / "said", result)
         os.close(result)
         written = _read(ending, child, seconds)
         os.close(ending)
         _, status = os.waitpid(child, 0)
         if written is None:
-            return _not_asked(f"timed out after {seconds:g} s")
+            return _without_answer(f"timed out after {seconds:g} s")
         if not written:
-            return _not_asked(f"crashed: exit {os.waitstatus_to_exitcode(status)}")
+            return _without_answer(f"crashed: exit {os.waitstatus_to_exitcode(status)}")
         answer: dict[str, Any] = json.loads(written)
         answer["said"] = _said(folder / "said")
         return answer
 
 
-def _not_asked(message: str) -> dict[str, Any]:
+def _without_answer(message: str) -> dict[str, Any]:
     return {"accepted": None, "message": message, "said": []}
 
 
@@ -146,8 +146,8 @@ def _toml(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[str]:
             yield from _toml(value, (*above, name))
 
 
-def _judge(check: Check, main: Path, said: Path, result: int) -> NoReturn:
-    """Check one case in this process, write the answer and end."""
+def _judge(validate: Validate, main: Path, said: Path, result: int) -> NoReturn:
+    """Validate one case in this process, write the answer and end."""
     with said.open("w") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
@@ -158,7 +158,7 @@ def _judge(check: Check, main: Path, said: Path, result: int) -> NoReturn:
     accepted: bool | None = True
     message = ""
     try:
-        check(main)
+        validate(main)
     except SystemExit as ended:
         sys.stderr.flush()
         accepted = not ended.code
