@@ -40,7 +40,7 @@ Condition: TypeAlias = Test | Group | Opaque
 ALWAYS = Group("all", ())
 NEVER = Group("any", ())
 
-_OPPOSITES = {
+_PAIRS = {
     "is": "is_not",
     "contains": "lacks",
     "same_as": "differs_from",
@@ -49,7 +49,7 @@ _OPPOSITES = {
     "word": "not_word",
     "is_a": "is_not_a",
 }
-_OPPOSITES |= {there: back for back, there in _OPPOSITES.items()}
+_OPPOSITES = _PAIRS | {there: back for back, there in _PAIRS.items()}
 _SWITCHES = frozenset({"set", "stated", "given"})
 _KINDS = {
     "str": "text",

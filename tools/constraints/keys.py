@@ -297,12 +297,11 @@ def _argument(node: ast.Call, file: str) -> Key | None:
     action = _literal(given["action"]) if "action" in given else ""
     kind = _last_name(given.get("type", ast.Name("str")))
     type_ = _SIMPLE.get(kind, "any")
-    default = _default(given.get("default", ast.Constant(None)))
+    default: dict[str, Any] = _default(given.get("default", ast.Constant(None)))
     if isinstance(action, str) and action.startswith("store_"):
         type_ = "flag"
-        default = {"default": action == "store_false", "has_default": True} | (
-            _default(given["default"]) if "default" in given else {}
-        )
+        default = {"default": action == "store_false", "has_default": True}
+        default |= _default(given["default"]) if "default" in given else {}
     elif "action" in given and _last_name(given["action"]) == "BooleanOptionalAction":
         type_ = "bool"
     elif _literal(given.get("nargs", ast.Constant(None))) not in {None, "?"}:

@@ -1,7 +1,7 @@
 """Take the machine to have what a file asks for: bf16, TF32."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
@@ -9,7 +9,7 @@ _TRAINING = importlib.import_module("transformers.training_args")
 
 
 @contextmanager
-def modern_machine() -> Iterator[None]:
+def modern_machine() -> Generator[None]:
     """Let the arguments of transformers be made as on a GPU of today."""
     answers = {
         "is_torch_bf16_gpu_available": lambda: True,
