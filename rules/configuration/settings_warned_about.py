@@ -6,7 +6,7 @@ against. The warning scrolls by in a log of thousands of lines.
 
 What passes: files of which no relation of the framework's table holds.
 
-Where the release is not stated, what newer ones refuse is told here, with the release.
+Where the release is not stated, what newer ones refuse is reported here with it.
 
 Where it does not apply: frameworks without such a table.
 

@@ -1,8 +1,8 @@
 """The language of key relations: what the keys of one framework do together.
 
 Rows of schemas/catalogues/relations/, whose README describes them. A condition is a
-tree of tests with three answers: it holds, it does not, or it cannot be told. Nothing
-of it is executed: a test is the name of a function here, and its operand.
+tree of tests with three answers: it holds, it does not, or it is open. Nothing of it
+is executed: a test is the name of a function here, and its operand.
 """
 
 import re

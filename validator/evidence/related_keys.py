@@ -42,7 +42,7 @@ _OFF_WORDS = frozenset({"", "no", "none", "false", "null", "off"})
 
 
 class KeyRelationMatch(Record):
-    """A relation that a plan shows, or that cannot be told of it.
+    """A relation that a plan shows, or that stays open.
 
     Attributes:
         relation: the row.
@@ -83,12 +83,19 @@ class RelatedKeys:
 
     @property
     def has_relations(self) -> bool:
-        """Whether a file is of a framework whose relations are tabulated."""
-        return any(
-            file.catalogue is not None
+        """Whether relations are tabulated, and looked at, of each file that has some.
+
+        Of the files of a fork they are not: nothing passes by them.
+        """
+        tabulated = [
+            file
+            for file in self._stated.files
+            if file.catalogue is not None
             and file.keys
             and len(file.catalogue.relations()) > 0
-            for file in self._stated.files
+        ]
+        return bool(tabulated) and not any(
+            file.is_of_another_parser for file in tabulated
         )
 
     def matches(self, *kinds: Kind) -> Iterator[KeyRelationMatch]:
@@ -107,7 +114,7 @@ class Looked(Record):
         is_known: there is a value to judge by; null is one.
         keys: that state it.
         field: of the plan.
-        missing: what is stated and cannot be told; empty for an unknown default.
+        missing: what is stated and cannot be read; empty for an unknown default.
     """
 
     name: str
@@ -267,7 +274,7 @@ class _Judgement:
         return table.look(rest, ()) if table else Looked(rest, is_known=False)
 
     def holds(self, condition: Condition) -> Answer:
-        """Return whether a condition holds; None where that cannot be told."""
+        """Return whether a condition holds; None where that is open."""
         head = condition[0]
         if head in {"all", "any"}:
             answers = [self.holds(part) for part in condition[1:]]
@@ -376,7 +383,7 @@ class _Judgement:
         return text.lower() not in _OFF_WORDS
 
     def _all_values(self, name: str) -> list[object] | None:
-        """Return the values of all keys of a name; None where one cannot be told."""
+        """Return the values of all keys of a name; None where one cannot be read."""
         keys = [
             key
             for key in self._own.named.get(name, ())
