@@ -177,7 +177,9 @@ def _read_plans(
         else:
             also = followed(files, readers)
             named = [file.status for file in also]
-            groups = group([*files, *also], by_folder=request.by_folder)
+            groups = group(
+                [*files, *also], by_folder=request.by_folder, readers=readers
+            )
             yield (
                 [*statuses, *named],
                 [_with_reason(request, plan_files) for plan_files in groups],

@@ -331,8 +331,8 @@ class _Mover:
         return self._place(line, len(text) - len(text.lstrip()) + 1)[0]
 
     def _word(self, word: ShellWord) -> ShellWord:
-        text, line, column, length, resolved, raw = word
-        return ShellWord(text, *self._place(line, column), length, resolved, raw)
+        line, column = self._place(word.line, word.column)
+        return word._replace(line=line, column=column)
 
     def _assignment(self, assignment: ShellAssignment) -> ShellAssignment:
         place = self._place(assignment.line, assignment.column)

@@ -8,9 +8,13 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+
+if TYPE_CHECKING:
+    from speccheck.validator.sources.shell.syntax import TextSpan
 
 
 class ShellWord(Record):
@@ -24,6 +28,8 @@ class ShellWord(Record):
     resolved: False when a part is unknown, or when the word is there only if a
         condition holds that cannot be decided from the text.
     raw: the text at that place.
+    only_if: the condition under which it is so, in words: "NNODES is not set"; empty
+        where it holds in any case.
     """
 
     text: str
@@ -32,6 +38,7 @@ class ShellWord(Record):
     length: int
     resolved: bool
     raw: str
+    only_if: str = ""
 
 
 class ShellAssignment(Record):
@@ -124,12 +131,13 @@ class Lines:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def word(self, text: str, start: int, end: int, *, resolved: bool) -> ShellWord:
-        """Return the word that stands from one offset to another."""
+    def word(self, span: "TextSpan") -> ShellWord:
+        """Return the word that a span makes."""
+        text, start, end, resolved, only_if = span
         line = bisect_right(self._starts, start)
         column = start - self._starts[line - 1] + 1
         return ShellWord(
-            text, line, column, end - start, resolved, self.text[start:end]
+            text, line, column, end - start, resolved, self.text[start:end], only_if
         )
 
 
@@ -221,4 +229,5 @@ def _value_of(word: ShellWord, length: int) -> ShellWord:
         word.length - length,
         word.resolved,
         word.raw[length:],
+        word.only_if,
     )
