@@ -359,3 +359,14 @@ def test_published_scripts_state_their_sizes() -> None:
         facts = {fact.name: fact.value for fact in READER.read(source).facts.facts}
         assert isinstance(facts["parallelism.tensor_parallel_size"], int), path
         assert isinstance(facts["batch.global_batch_size"], int), path
+
+
+def test_the_evaluation_of_a_task_is_not_that_of_the_training() -> None:
+    text = (
+        "torchrun --nproc_per_node 8 tasks/main.py --task RET-FINETUNE-NQ "
+        "--tensor-model-parallel-size 1 --num-layers 12 --micro-batch-size 8 "
+        "--eval-micro-batch-size 16\n"
+    )
+    leaves = read_script(READER, text)
+    assert leaves.value("batch.micro_batch_size") == 8
+    assert leaves.value("batch.evaluation_micro_batch_size") is None

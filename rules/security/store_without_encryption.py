@@ -28,6 +28,8 @@ from speccheck.validator.evidence.value import Place
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _PLAIN = ("http", "ftp")
+# A proxy is asked over http for what is then encrypted from end to end.
+_PROXY = "_proxy"
 
 
 @rule(clause="SEC-001")
@@ -62,5 +64,7 @@ def _addresses(
             if texts := store_address(text):
                 yield str(key.path[-1]), *texts, key.place
     for variable in environment.variables:
-        if variable.value and (texts := store_address(variable.value)):
+        if not variable.value or variable.name.lower().endswith(_PROXY):
+            continue
+        if texts := store_address(variable.value):
             yield variable.name, *texts, variable.place

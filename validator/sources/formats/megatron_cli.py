@@ -57,6 +57,12 @@ class Arguments(Record):
     hidden: str
 
 
+# Tasks evaluate by loops of their own, with the micro-batch that this flag states
+# (NVIDIA/Megatron-LM tasks/main.py, tasks/orqa/supervised/finetune.py).
+_OF_TASKS = "--task"
+_MEANT_BY_TASKS = frozenset({"--eval-micro-batch-size"})
+
+
 def detect(source: Source) -> float:
     """Recognise it by a parallel size of Megatron-LM, or program and dimensions."""
     return 0.95 if next(_commands(source), None) is not None else 0.0
@@ -114,6 +120,10 @@ def _arguments(command: ShellCommand, catalogue: FrameworkKeys) -> Arguments:
         if _is_program(word):
             start = position + 1
     text_lists = options(words[start:])
+    if any(flag == _OF_TASKS for flag, _, _ in text_lists):
+        text_lists = tuple(
+            item for item in text_lists if item[0] not in _MEANT_BY_TASKS
+        )
     first = next((i for i in range(start, len(words)) if _is_flag(words[i])), start)
     surplus = [*words[start:first], *_surplus(text_lists, catalogue)]
     hidden = next((word.text for word in surplus if _may_hold_options(word)), "")
