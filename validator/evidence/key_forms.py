@@ -68,6 +68,7 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     # Kubernetes: RFC 1123 and 1035 names
     "dns_label": _matches(_DNS_LABEL, 63),
     "dns_subdomain": _matches(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*", 253),
+    "label_value": _matches(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", 63),
     "power_of_two": lambda text: (
         text.isdecimal() and int(text) > 0 and int(text) & (int(text) - 1) == 0
     ),

@@ -23,7 +23,9 @@ from speccheck.validator.evidence.key_relations import (
     NUMBER_TESTS,
     OF_ALL_ITEMS,
     OF_NUMBERS,
+    OF_POOLS,
     OF_VALUES,
+    OF_WHOLE_LISTS,
     PLAN,
     PRODUCT,
     Answer,
@@ -293,12 +295,22 @@ class _Judgement:
         if test in OF_ALL_ITEMS:
             self.look(name)
             return OF_ALL_ITEMS[test](self._all_values(name), operand)
+        if test in OF_WHOLE_LISTS:
+            self.look(name)
+            pool = self._pool(name)
+            return None if pool is None else OF_WHOLE_LISTS[test](pool, operand)
         if test in OF_NUMBERS:
             number, other = self.number(name), self.number(operand)
             if number is None or other is None:
                 return self._without_number(name, operand)
             return OF_NUMBERS[test](number, other)
         looked = self.look(name)
+        if test in OF_POOLS:
+            pool = self._pool(operand)
+            if not looked.is_known or pool is None:
+                return None
+            value = looked.value
+            return value is not None and OF_POOLS[test](str(value).strip(), pool)
         if test == "stated":
             is_open = bool(looked.missing) and not looked.is_stated
             return None if is_open else looked.is_stated is bool(operand)
@@ -393,6 +405,17 @@ class _Judgement:
             return None if is_filled_in(keys[0].value) else keys[0].value
         values = [key.value for key in keys]
         return None if any(map(is_filled_in, values)) else values
+
+
+    def _pool(self, name: str) -> frozenset[str] | None:
+        """Return all values of a name, of every item; None where one is not known."""
+        keys = self._own.named.get(name, ())
+        if self._own.hidden or not all(key.is_sure for key in keys):
+            return None
+        values = [key.value for key in keys]
+        if any(map(is_filled_in, values)):
+            return None
+        return frozenset(str(value).strip() for value in values)
 
 
 def _number_in(text: str) -> float | None:
