@@ -77,6 +77,12 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
         r"(?i)\d+(:\d+){0,2}|\d*-(\d+(:\d+){0,2})?|infinite|unlimited|-1"
     ),
     "slurm_memory": _matches(r"(?i)\+?\d+([kmgt]b?)?"),
+    # Slurm: node7, node[1-4,8], a path of a file, {...} that slurmctld fills in
+    "slurm_hosts": _matches(r"[^\[\]]*(\[[\w,-]+\][^\[\]]*)*|.*[/{].*"),
+    # Slurm: gpu, gpu:8, gpu:a100:8, and others behind commas
+    "slurm_gres": _matches(
+        r"(?i){0}(,{0})*".format(r"[^:=,]*([:=][^:=,]*)?([:=]\d+[kmgtpe]?(i?b)?)?")
+    ),
     # Slurm: 4, 2-8, 1k, a list of sizes
     "slurm_nodes": _is_node_count,
     # torchrun: 4, 2:8
