@@ -406,7 +406,6 @@ class _Judgement:
         values = [key.value for key in keys]
         return None if any(map(is_filled_in, values)) else values
 
-
     def _pool(self, name: str) -> frozenset[str] | None:
         """Return all values of a name, of every item; None where one is not known."""
         keys = self._own.named.get(name, ())
