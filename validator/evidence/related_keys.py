@@ -292,31 +292,28 @@ class _Judgement:
 
     def _tests(self, name: str, test: str, operand: Operand) -> Answer:
         """Return the answer of one test of one name, or of a product of names."""
-        if test in OF_ALL_ITEMS:
+        if test in OF_ALL_ITEMS or test in OF_WHOLE_LISTS:
             self.look(name)
-            return OF_ALL_ITEMS[test](self._all_values(name), operand)
-        if test in OF_WHOLE_LISTS:
-            self.look(name)
-            pool = self._pool(name)
-            return None if pool is None else OF_WHOLE_LISTS[test](pool, operand)
+            return self._tests_list(name, test, operand)
         if test in OF_NUMBERS:
             number, other = self.number(name), self.number(operand)
             if number is None or other is None:
                 return self._without_number(name, operand)
             return OF_NUMBERS[test](number, other)
         looked = self.look(name)
-        if test in OF_POOLS:
-            pool = self._pool(operand)
-            if not looked.is_known or pool is None:
-                return None
-            value = looked.value
-            return value is not None and OF_POOLS[test](str(value).strip(), pool)
         if test == "stated":
             is_open = bool(looked.missing) and not looked.is_stated
             return None if is_open else looked.is_stated is bool(operand)
         if test == "given":
             return self._is_given(looked, is_given=operand)
         return self._tests_value(looked, test, operand) if looked.is_known else None
+
+    def _tests_list(self, name: str, test: str, operand: Operand) -> Answer:
+        """Return the answer of a test of all values of a name together."""
+        if test in OF_ALL_ITEMS:
+            return OF_ALL_ITEMS[test](self._all_values(name), operand)
+        pool = self._pool(name)
+        return None if pool is None else OF_WHOLE_LISTS[test](pool, operand)
 
     def _is_given(self, looked: Looked, *, is_given: bool) -> Answer:
         """Return whether a key is stated, and neither off, empty, zero nor below."""
@@ -329,6 +326,11 @@ class _Judgement:
     def _tests_value(self, looked: Looked, test: str, operand: Operand) -> Answer:
         """Return the answer of a test of one known value."""
         value = looked.value
+        if test in OF_POOLS:
+            pool = self._pool(operand)
+            if value is None or pool is None:
+                return False if value is None else None
+            return OF_POOLS[test](str(value).strip(), pool)
         if test in NAME_TESTS:
             other = self.look(operand)
             is_same = self._is_equal(looked.name, value, other.value)

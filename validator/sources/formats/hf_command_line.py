@@ -221,7 +221,7 @@ def _read(source: Source, training: TrainerCommand) -> Reading:
 
 
 def _listed(key: StatedKey, table: FrameworkKeys) -> StatedKey:
-    """Return a key of a list with its single word as a list: `nargs="+"` makes it so."""
+    """Return a key of a list with its single word as a list, as `nargs="+"` has it."""
     row = table.lookup(key.path)
     kinds = row.type.split("|") if row is not None else []
     is_list = any(kind.startswith("list") for kind in kinds) and "str" not in kinds
