@@ -249,12 +249,7 @@ class _Compiler:
     def _operand(self, test: str, operand: object) -> object:
         if test in _LISTS:
             return operand if isinstance(operand, list) else [operand]
-        if test in POOL_TESTS:
-            if not isinstance(operand, str):
-                self._refuse(f"{test} takes a name")
-            self._name(str(operand))
-            return operand
-        if test in NUMBER_TESTS or test in NAME_TESTS:
+        if test in NUMBER_TESTS | NAME_TESTS | POOL_TESTS:
             if isinstance(operand, list):
                 operand = PRODUCT.join(str(item) for item in operand)
             if isinstance(operand, str):
@@ -263,7 +258,7 @@ class _Compiler:
                         self._name(part)
             elif isinstance(operand, bool) or not isinstance(operand, int | float):
                 self._refuse(f"{test} takes a number or names, not {operand!r}")
-            elif test in NAME_TESTS:
+            elif test not in NUMBER_TESTS:
                 self._refuse(f"{test} takes a name")
             return operand
         is_right = {
