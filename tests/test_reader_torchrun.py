@@ -378,6 +378,10 @@ def test_options_out_of_sight_are_not_known_to_lack() -> None:
             "--use_deepspeed with --multi-gpu: the launcher runs a job in one way only",
         ),
         (
+            "accelerate launch --module --no_python my.train",
+            "--module with --no_python: only Python runs a module",
+        ),
+        (
             "deepspeed --num_nodes 2 --include worker-0:0,1 train.py",
             "--num_nodes 2 with --include worker-0:0,1: GPUs are chosen by number or",
         ),
