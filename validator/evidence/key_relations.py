@@ -180,9 +180,9 @@ OF_ALL_ITEMS: Mapping[str, Callable[[list[object] | None, Any], Answer]] = {
     ),
 }
 # Of one value and all values that the files state of another name.
-OF_POOLS: Mapping[str, Callable[[str, Collection[str]], bool]] = {
-    "among": lambda text, pool: text in pool,
-    "not_among": lambda text, pool: text not in pool,
+OF_POOLS: Mapping[str, Callable[[object, Collection[str]], bool]] = {
+    "among": lambda value, pool: {*_texts(value)} <= {*pool},
+    "not_among": lambda value, pool: not {*_texts(value)} <= {*pool},
 }
 # Of all values that the files state of a name, whichever item is looked at.
 OF_WHOLE_LISTS: Mapping[str, Callable[[Collection[str], Collection[str]], bool]] = {

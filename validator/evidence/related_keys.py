@@ -330,7 +330,7 @@ class _Judgement:
             pool = self._pool(operand)
             if value is None or pool is None:
                 return False if value is None else None
-            return OF_POOLS[test](str(value).strip(), pool)
+            return OF_POOLS[test](value, pool)
         if test in NAME_TESTS:
             other = self.look(operand)
             is_same = self._is_equal(looked.name, value, other.value)
@@ -416,7 +416,8 @@ class _Judgement:
         values = [key.value for key in keys]
         if any(map(is_filled_in, values)):
             return None
-        return frozenset(str(value).strip() for value in values)
+        lists = (value if isinstance(value, list) else [value] for value in values)
+        return frozenset(str(item).strip() for items in lists for item in items)
 
 
 def _number_in(text: str) -> float | None:
