@@ -289,3 +289,34 @@ def test_keys_have_the_table_of_their_kind() -> None:
     names = {key.path[2:]: key.value for key in keyed.keys if len(key.path) > 2}
     # Other tools fill in a text like that; values of variables are evidence already.
     assert names == {("numNodes",): 2, ("env", 0, "name"): "PET_NNODES"}
+
+
+CLAIMS = """
+volumeClaimPolicies:
+  - templates:
+      - metadata: {name: data}
+replicatedJobs:
+  - name: workers
+    template:
+      spec:
+        template:
+          spec:
+            containers:
+              - name: train
+                volumeMounts: [{name: scratch, mountPath: /scratch}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("mounted", "failures"),
+    [("scratch", 1), ("data", 0), ("'{{ .Values.claim }}'", 0)],
+)
+def test_names_are_looked_for_among_those_of_another_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mounted: str, failures: int
+) -> None:
+    file = tmp_path / "jobset.yaml"
+    spec = CLAIMS.replace("name: scratch", f"name: {mounted}")
+    file.write_text(manifest("JobSet", spec), "utf-8")
+    main([str(file)])
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("no container of any job mounts it") == failures

@@ -204,7 +204,7 @@ def _read_ray_cluster(document: Document) -> Reading:
 def _read_ray_job(
     document: Document, format_id: str = "k8s-rayjob", at: KeyPath = ("spec",)
 ) -> Reading:
-    spec = section(document.data, *at)
+    spec = fields_at(document, at)
     job = KubernetesJob(document, _ray_groups(document, (*at, "rayClusterSpec")))
     _state_shared_memory(job)
     job.entrypoint((*at, "entrypoint"))
