@@ -14,6 +14,7 @@ _VERSIONS = {
     "TrainingRuntime": "trainer.kubeflow.org/v1alpha1",
     "ClusterTrainingRuntime": "trainer.kubeflow.org/v1alpha1",
     "JobSet": "jobset.x-k8s.io/v1alpha2",
+    "RayCronJob": "ray.io/v1",
     "RayJob": "ray.io/v1",
     "RayCluster": "ray.io/v1",
     "HyperPodPyTorchJob": "sagemaker.amazonaws.com/v1",

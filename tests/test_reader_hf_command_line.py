@@ -198,6 +198,12 @@ def test_misspelt_and_refused_flags(tmp_path: Path) -> None:
     assert lines == [9]
 
 
+def test_a_list_may_have_a_single_word(tmp_path: Path) -> None:
+    text = SCRIPT.replace("--max_steps", "--reward_funcs accuracy --max_steps")
+    plan = judged(tmp_path, run_sh=text)
+    assert failures(plan, "value_refused") == []
+
+
 def test_first_letters_of_a_flag_are_completed_by_the_parser(tmp_path: Path) -> None:
     text = SCRIPT.replace("--gradient-accumulation-steps", "--gradient_accumulation")
     text = text.replace("--max_steps", "--max_seq_len 4096 --max_steps")

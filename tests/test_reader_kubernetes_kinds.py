@@ -54,6 +54,7 @@ KINDS = [
     "MPIJob",
     "PyTorchJob",
     "RayCluster",
+    "RayCronJob",
     "RayJob",
     "TrainJob",
     "TrainingRuntime",
@@ -78,6 +79,8 @@ def documents_of_odd_shapes(kind: str) -> list[Document]:
             f"{{replicaSpecs: {part}, rayClusterSpec: {part}, trainer: {part}}}",
             f"{{workerGroupSpecs: {part}, leaderWorkerTemplate: {part}}}",
             f"{{runPolicy: {part}, failurePolicy: {part}, entrypoint: {part}}}",
+            f"{{jobTemplate: {part}, schedule: {part}}}",
+            f"{{jobTemplate: {{rayClusterSpec: {part}, entrypoint: {part}}}}}",
             f"{{template: {{spec: {{{fields(part)}}}}}}}",
         ]
     head = f"kind: {kind}\napiVersion: a/v1\nmetadata: "

@@ -1,7 +1,12 @@
 """Jobs of operators: MPI, HyperPod, the Kubeflow trainer, Ray."""
 
+from pathlib import Path
+
+import pytest
+
 from kubernetes_objects import environment, manifest, read_object
 from reader_text import document_of
+from speccheck.validator.cli.main import main
 from speccheck.validator.sources.reader import Reader
 from speccheck.validator.sources.registry import Readers
 
@@ -197,6 +202,74 @@ def test_ray_job() -> None:
     assert read.value("recovery.launcher") == "torchrun"
 
 
+def test_a_ray_job_by_the_clock_is_judged_as_the_job_that_it_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = RAY.replace("\n", "\n    ")
+    spec = (
+        'schedule: "0 3 * * *"\njobTemplate:\n  entrypoint: python train.py\n'
+        "  backoffLimit: 2\n  suspend: true\n"
+        f"  rayClusterSpec:{cluster}\n"
+    )
+    read = read_object("RayCronJob", spec)
+    assert read.value("cluster.nodes") == 8
+    assert read.value("recovery.max_restarts") == 2
+    file = tmp_path / "nightly.yaml"
+    file.write_text(manifest("RayCronJob", spec), "utf-8")
+    main([str(file)])
+    text = capsys.readouterr().out
+    assert "CONF-006 settings_refused" in text
+    assert "spec.jobTemplate.suspend" in text
+
+
+AUTOSCALER = """
+headGroupSpec:
+  template:
+    spec:
+      containers:
+        - name: ray
+          env: [{name: RAY_enable_autoscaler_v2, value: "1"}]
+"""
+COLLECTOR = """
+headGroupSpec: {template: {spec: {containers: [{name: ray}]}}}
+historyServerOptions:
+  collectorOptions:
+    image: collector
+    env: [{name: STORAGE_BACKEND, value: s3}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "changed", "message"),
+    [
+        (
+            AUTOSCALER,
+            AUTOSCALER + "enableInTreeAutoscaling: true\n",
+            "RAY_enable_autoscaler_v2",
+        ),
+        (
+            COLLECTOR,
+            COLLECTOR.replace("s3}", "s3}, {name: S3_REGION, value: here}"),
+            "this store needs S3_REGION",
+        ),
+    ],
+)
+def test_variables_are_judged_with_the_settings_around_them(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    spec: str,
+    changed: str,
+    message: str,
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(manifest("RayCluster", spec), "utf-8")
+    assert main([str(file)]) == 1
+    assert message in " ".join(capsys.readouterr().out.split())
+    file.write_text(manifest("RayCluster", changed), "utf-8")
+    main([str(file)])
+    assert "settings_refused" not in capsys.readouterr().out
+
+
 def test_keys_have_the_table_of_their_kind() -> None:
     spec = """\
     trainer:
@@ -216,3 +289,34 @@ def test_keys_have_the_table_of_their_kind() -> None:
     names = {key.path[2:]: key.value for key in keyed.keys if len(key.path) > 2}
     # Other tools fill in a text like that; values of variables are evidence already.
     assert names == {("numNodes",): 2, ("env", 0, "name"): "PET_NNODES"}
+
+
+CLAIMS = """
+volumeClaimPolicies:
+  - templates:
+      - metadata: {name: data}
+replicatedJobs:
+  - name: workers
+    template:
+      spec:
+        template:
+          spec:
+            containers:
+              - name: train
+                volumeMounts: [{name: scratch, mountPath: /scratch}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("mounted", "failures"),
+    [("scratch", 1), ("data", 0), ("'{{ .Values.claim }}'", 0)],
+)
+def test_names_are_looked_for_among_those_of_another_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mounted: str, failures: int
+) -> None:
+    file = tmp_path / "jobset.yaml"
+    spec = CLAIMS.replace("name: scratch", f"name: {mounted}")
+    file.write_text(manifest("JobSet", spec), "utf-8")
+    main([str(file)])
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("no container of any job mounts it") == failures

@@ -6,6 +6,7 @@ import pytest
 
 from script_text import ReadScript, format_of, read_by_all, read_script
 from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.torchrun import READER
@@ -350,7 +351,7 @@ def keyed(text: str) -> dict[str, object]:
         ),
         ("torchrun --standalone -m train", {"--standalone": True, "-m": True}),
         ("torchrun --max-r 3 train.py", {"--max-restarts": "3"}),  # a beginning
-        ("deepspeed --num_gpus 8 train.py", {}),
+        ("deepspeed --num_gpus 8 train.py", {"--num_gpus": "8"}),
         (  # what both share
             "torchrun --nnodes=2 --standalone a.py\ntorchrun --nnodes=2 b.py",
             {"--nnodes": "2"},
@@ -367,3 +368,40 @@ def test_options_out_of_sight_are_not_known_to_lack() -> None:
     assert found is not None
     assert found.hidden == "${ARGS}"
     assert [key.is_sure for key in found.keys] == [False]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            "accelerate launch --multi-gpu --use_deepspeed --num_processes 8 train.py",
+            "--use_deepspeed with --multi-gpu: the launcher runs a job in one way only",
+        ),
+        (
+            "accelerate launch --module --no_python my.train",
+            "--module with --no_python: only Python runs a module",
+        ),
+        (
+            "deepspeed --num_nodes 2 --include worker-0:0,1 train.py",
+            "--num_nodes 2 with --include worker-0:0,1: GPUs are chosen by number or",
+        ),
+    ],
+)
+def test_flags_of_other_launchers_are_judged_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/bash\n{command}\n", "utf-8")
+    assert main([str(script)]) == 1
+    assert message in " ".join(capsys.readouterr().out.split())
+
+
+def test_flags_that_no_table_has_are_no_fault_of_other_launchers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(
+        "accelerate launch --num_processes 8 --a_newer_flag 1 train.py\n", "utf-8"
+    )
+    main([str(script)])
+    assert "a_newer_flag" not in capsys.readouterr().out

@@ -310,6 +310,11 @@ def test_a_copy_of_a_published_set_counts_as_published() -> None:
         ("written_out_path", ["/a/b"], ["~/b"]),
         ("subsystems", ["INIT,net", "^COLL", "ALL"], ["INIT,NETWORK", "DEBUG"]),
         ("address_and_port", ["10.0.0.1:29400", "[::1]:9"], ["10.0.0.1", "host:"]),
+        ("merge_policy", ["ALL", "rail"], ["NODE", ""]),
+        ("device_policy", ["AUTO", "all", "max:2"], ["MAX", "MAX:0", "MAX:x", "FEW"]),
+        ("block_policy", ["default", "ZERO|DEFAULT", "2"], ["FAST", "7", "ZERO|x"]),
+        ("block_policies_that_agree", ["ZERO", "1"], ["zero|Efficiency"]),
+        ("numbers_with_commas", ["0,1, 8", "0x4"], ["0-3", "abc"]),
     ],
 )
 def test_forms(form: str, right: list[str], wrong: list[str]) -> None:

@@ -31,8 +31,10 @@ from speccheck.validator.evidence.key_relations import (
     NAME_TESTS,
     NUMBER_TESTS,
     PLAN,
+    POOL_TESTS,
     PRODUCT,
     TESTS,
+    WHOLE_LIST_TESTS,
     Condition,
     KeyRelation,
     KeyRelations,
@@ -69,7 +71,7 @@ _GROUPS = ("all", "any", "not")
 _LISTS = frozenset(
     {
         *("is", "is_not", "word", "not_word", "begins", "ends", "contains", "lacks"),
-        *("every_in", "some_in"),
+        *("every_in", "some_in", "anywhere", "nowhere"),
     }
 )
 _COUNTS = frozenset({"length_above", "length_below", "count_above", "count_below"})
@@ -172,9 +174,11 @@ class _Compiler:
         result["triggers"] = triggers or [result["names"]]
         together = {*taken_together(result["when"])}
         together |= {*taken_together(result.get("needs", ()))}
+        by_item = {*_by_item(result["when"]), *_by_item(result.get("needs", ()))}
         within = shared_prefix(
             _LAST_LIST.sub("", name) if name in together else name
             for name in self._names
+            if name in by_item or name in row.get("loses", ())
         )
         if within:
             result["within"] = within
@@ -245,7 +249,7 @@ class _Compiler:
     def _operand(self, test: str, operand: object) -> object:
         if test in _LISTS:
             return operand if isinstance(operand, list) else [operand]
-        if test in NUMBER_TESTS or test in NAME_TESTS:
+        if test in NUMBER_TESTS | NAME_TESTS | POOL_TESTS:
             if isinstance(operand, list):
                 operand = PRODUCT.join(str(item) for item in operand)
             if isinstance(operand, str):
@@ -254,7 +258,7 @@ class _Compiler:
                         self._name(part)
             elif isinstance(operand, bool) or not isinstance(operand, int | float):
                 self._refuse(f"{test} takes a number or names, not {operand!r}")
-            elif test in NAME_TESTS:
+            elif test not in NUMBER_TESTS:
                 self._refuse(f"{test} takes a name")
             return operand
         is_right = {
@@ -309,6 +313,15 @@ def taken_together(condition: Condition) -> Iterator[str]:
             yield from taken_together(part)
     elif condition[1] in ITEM_TESTS:
         yield condition[0]
+
+
+def _by_item(condition: Condition) -> Iterator[str]:
+    """Yield the names that a test looks at item by item, not in the whole file."""
+    if not condition or condition[0] in _GROUPS:
+        for part in condition[1:]:
+            yield from _by_item(part)
+    elif condition[1] not in WHOLE_LIST_TESTS:
+        yield from _names_of(condition)
 
 
 def shared_prefix(names: Iterable[str]) -> str:

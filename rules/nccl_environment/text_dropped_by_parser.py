@@ -1,7 +1,8 @@
 """A text that the parser of the library drops or takes for something else.
 
 Why it hurts: the library never says so. A blank becomes part of a name that nothing
-has, a range without its length is no range, and Gloo looks for an interface called ^lo.
+has, a range without its length is no range, a policy of an unknown name is the default,
+and Gloo looks for an interface called ^lo.
 
 What passes: lists without blanks, ranges as 10.4.0.0/16, plain names for Gloo.
 
@@ -31,12 +32,17 @@ from speccheck.validator.rule import Verdicts, rule
         "NCCL_ALGO",
         "NCCL_COMM_ID",
         "NCCL_CONF_FILE",
+        "NCCL_CTA_POLICY",
         "NCCL_DEBUG_FILE",
         "NCCL_DEBUG_SUBSYS",
         "NCCL_IB_ADDR_RANGE",
         "NCCL_IB_HCA",
+        "NCCL_NETDEVS_POLICY",
+        "NCCL_NET_MERGE_POLICY",
         "NCCL_PROTO",
+        "NCCL_PROXY_CPUSET",
         "NCCL_SOCKET_IFNAME",
+        "NCCL_WORK_FIFO_BYTES",
         "TP_SOCKET_IFNAME",
     ),
 )

@@ -111,6 +111,7 @@ FRAMEWORK_OF_FORMAT = {
     "k8s-mpijob": KeyTable("launchers", "MPIJob"),
     "k8s-pytorchjob": KeyTable("launchers", "PyTorchJob"),
     "k8s-raycluster": KeyTable("launchers", "RayCluster"),
+    "k8s-raycronjob": KeyTable("launchers", "RayJob"),
     "k8s-rayjob": KeyTable("launchers", "RayJob"),
     "k8s-trainingruntime": KeyTable("launchers", "TrainingRuntime"),
     "k8s-trainjob": KeyTable("launchers", "TrainJob"),

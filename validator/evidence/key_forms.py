@@ -68,6 +68,7 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     # Kubernetes: RFC 1123 and 1035 names
     "dns_label": _matches(_DNS_LABEL, 63),
     "dns_subdomain": _matches(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*", 253),
+    "label_value": _matches(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", 63),
     "power_of_two": lambda text: (
         text.isdecimal() and int(text) > 0 and int(text) & (int(text) - 1) == 0
     ),
@@ -76,6 +77,12 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
         r"(?i)\d+(:\d+){0,2}|\d*-(\d+(:\d+){0,2})?|infinite|unlimited|-1"
     ),
     "slurm_memory": _matches(r"(?i)\+?\d+([kmgt]b?)?"),
+    # Slurm: node7, node[1-4,8], a path of a file, {...} that slurmctld fills in
+    "slurm_hosts": _matches(r"[^\[\]]*(\[[\w,-]+\][^\[\]]*)*|.*[/{].*"),
+    # Slurm: gpu, gpu:8, gpu:a100:8, and others behind commas
+    "slurm_gres": _matches(
+        r"(?i){0}(,{0})*".format(r"[^:=,]*([:=][^:=,]*)?([:=]\d+[kmgtpe]?(i?b)?)?")
+    ),
     # Slurm: 4, 2-8, 1k, a list of sizes
     "slurm_nodes": _is_node_count,
     # torchrun: 4, 2:8

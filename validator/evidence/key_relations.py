@@ -179,6 +179,16 @@ OF_ALL_ITEMS: Mapping[str, Callable[[list[object] | None, Any], Answer]] = {
         else any(text in {str(item) for item in items} for text in _texts(values))
     ),
 }
+# Of one value and all values that the files state of another name.
+OF_POOLS: Mapping[str, Callable[[object, Collection[str]], bool]] = {
+    "among": lambda value, pool: {*_texts(value)} <= {*pool},
+    "not_among": lambda value, pool: not {*_texts(value)} <= {*pool},
+}
+# Of all values that the files state of a name, whichever item is looked at.
+OF_WHOLE_LISTS: Mapping[str, Callable[[Collection[str], Collection[str]], bool]] = {
+    "anywhere": lambda pool, items: any(str(item) in pool for item in items),
+    "nowhere": lambda pool, items: not any(str(item) in pool for item in items),
+}
 TESTS = frozenset(
     {
         *("is", "is_not", "same_as", "differs_from"),
@@ -186,8 +196,12 @@ TESTS = frozenset(
         *OF_NUMBERS,
         *OF_VALUES,
         *OF_ALL_ITEMS,
+        *OF_POOLS,
+        *OF_WHOLE_LISTS,
     }
 )
 NUMBER_TESTS = frozenset(OF_NUMBERS)
 ITEM_TESTS = frozenset(OF_ALL_ITEMS)
 NAME_TESTS = frozenset({"same_as", "differs_from"})
+POOL_TESTS = frozenset(OF_POOLS)
+WHOLE_LIST_TESTS = frozenset(OF_WHOLE_LISTS)

@@ -23,7 +23,9 @@ from speccheck.validator.evidence.key_relations import (
     NUMBER_TESTS,
     OF_ALL_ITEMS,
     OF_NUMBERS,
+    OF_POOLS,
     OF_VALUES,
+    OF_WHOLE_LISTS,
     PLAN,
     PRODUCT,
     Answer,
@@ -305,9 +307,9 @@ class _Judgement:
 
     def _tests(self, name: str, test: str, operand: Operand) -> Answer:
         """Return the answer of one test of one name, or of a product of names."""
-        if test in OF_ALL_ITEMS:
+        if test in OF_ALL_ITEMS or test in OF_WHOLE_LISTS:
             self.look(name)
-            return OF_ALL_ITEMS[test](self._all_values(name), operand)
+            return self._tests_list(name, test, operand)
         if test in OF_NUMBERS:
             number, other = self.number(name), self.number(operand)
             if number is None or other is None:
@@ -326,6 +328,13 @@ class _Judgement:
         row = self._own.catalogue.rows.get(name)
         return row is not None and not row.choices and "str" in row.type.split("|")
 
+    def _tests_list(self, name: str, test: str, operand: Operand) -> Answer:
+        """Return the answer of a test of all values of a name together."""
+        if test in OF_ALL_ITEMS:
+            return OF_ALL_ITEMS[test](self._all_values(name), operand)
+        pool = self._pool(name)
+        return None if pool is None else OF_WHOLE_LISTS[test](pool, operand)
+
     def _is_given(self, looked: Looked, *, is_given: bool) -> Answer:
         """Return whether a key is stated, and neither off, empty, zero nor below."""
         if looked.missing:
@@ -337,6 +346,11 @@ class _Judgement:
     def _tests_value(self, looked: Looked, test: str, operand: Operand) -> Answer:
         """Return the answer of a test of one known value."""
         value = looked.value
+        if test in OF_POOLS:
+            pool = self._pool(operand)
+            if value is None or pool is None:
+                return False if value is None else None
+            return OF_POOLS[test](value, pool)
         if test in NAME_TESTS:
             other = self.look(operand)
             is_same = self._is_equal(looked.name, value, other.value)
@@ -413,6 +427,17 @@ class _Judgement:
             return None if is_filled_in(keys[0].value) else keys[0].value
         values = [key.value for key in keys]
         return None if any(map(is_filled_in, values)) else values
+
+    def _pool(self, name: str) -> frozenset[str] | None:
+        """Return all values of a name, of every item; None where one is not known."""
+        keys = self._own.named.get(name, ())
+        if self._own.hidden or not all(key.is_sure for key in keys):
+            return None
+        values = [key.value for key in keys]
+        if any(map(is_filled_in, values)):
+            return None
+        lists = (value if isinstance(value, list) else [value] for value in values)
+        return frozenset(str(item).strip() for items in lists for item in items)
 
 
 def _number_in(text: str) -> float | None:

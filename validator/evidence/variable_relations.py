@@ -8,6 +8,7 @@ from typing import Any
 
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_variables import (
+    C_INTEGER,
     NcclVariables,
     integer_seen,
     release,
@@ -100,6 +101,41 @@ def _address_and_port(text: str) -> bool:
     return bool(head) and port.isdecimal()
 
 
+def _device_policy(text: str) -> bool:
+    """Return whether NCCL knows a way to choose the network devices of a GPU.
+
+    Source: NVIDIA/nccl src/graph/topo.cc (getNetDevsPolicyOnce).
+    """
+    word, colon, most = text.strip().upper().partition(":")
+    if word == "MAX" and colon:
+        return (integer_seen(most) or 0) > 0
+    return word in {"AUTO", "ALL"} and not colon
+
+
+def _block_policies(text: str) -> list[str]:
+    """Return the policies of a text in capitals, without the bars between them."""
+    return [word for word in text.upper().split("|") if word]
+
+
+def _block_policy(text: str) -> bool:
+    """Return whether NCCL knows each policy of its blocks; a digit is the older way.
+
+    Source: NVIDIA/nccl src/init.cc (getEnvCtaPolicyOnce).
+    """
+    if text[:1].isdigit():
+        return text[0] in "012"
+    return {*_block_policies(text)} <= {"DEFAULT", "EFFICIENCY", "ZERO"}
+
+
+def _block_policies_that_agree(text: str) -> bool:
+    return not {"ZERO", "EFFICIENCY"} <= {*_block_policies(text)}
+
+
+def _numbers_with_commas(text: str) -> bool:
+    numbers = [item.strip() for item in text.split(",") if item]
+    return all(C_INTEGER.fullmatch(number) for number in numbers)
+
+
 FORMS: Mapping[str, Callable[[str], bool]] = {
     "distinct_entries": _distinct_entries,
     "exclusion_of_loopback": _exclusion_of_loopback,
@@ -112,6 +148,11 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     "written_out_path": _written_out_path,
     "subsystems": _subsystems,
     "address_and_port": _address_and_port,
+    "merge_policy": lambda text: text.strip().upper() in {"ALL", "RAIL"},
+    "device_policy": _device_policy,
+    "block_policy": _block_policy,
+    "block_policies_that_agree": _block_policies_that_agree,
+    "numbers_with_commas": _numbers_with_commas,
 }
 
 

@@ -228,6 +228,9 @@ def _split(words: Sequence[ShellWord], position: int, launcher: str) -> tuple[in
     while position < len(words):
         word = words[position]
         text = word.text
+        if text in MODULE_FLAGS and _is_flag(words, position + 1):
+            position += 1  # more flags of the launcher stand before the module
+            continue
         if text in MODULE_FLAGS or text == "--":
             break
         if text.startswith("-"):
@@ -248,6 +251,10 @@ _DASHED = frozenset({TORCHRUN, FT_LAUNCHER})
 def _begins(words: Sequence[ShellWord], position: int) -> bool:
     """Return whether a program begins at a position, or nothing is left there."""
     return position >= len(words) or words[position].text.endswith(".py")
+
+
+def _is_flag(words: Sequence[ShellWord], position: int) -> bool:
+    return position < len(words) and words[position].text.startswith("-")
 
 
 def _program_follows(words: Sequence[ShellWord]) -> bool:

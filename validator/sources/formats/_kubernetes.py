@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_keys import StatedVersion
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, StatedVersion
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
@@ -549,19 +549,31 @@ def keyed(
 ) -> KeyedFile:
     """Return the keys without the containers' variables, which are evidence already.
 
-    Their names are left. Nor with `$NAME`: manifests go through envsubst before they
-    are applied, and what such a text leaves open is unknown.
+    Their names are left, and values that the key table has a row for. Nor with `$NAME`:
+    manifests go through envsubst before they are applied, and what such a text leaves
+    open is unknown.
     """
-    whole = keyed_file(document, format_id, keys_of_format(format_id))
+    catalogue = keys_of_format(format_id)
+    whole = keyed_file(document, format_id, catalogue)
     variables = tuple((*container.path, "env") for container in containers)
     keys = tuple(
         key
         for key in whole.keys
         if not _is_filled_in(key)
-        and (key.path[-1] == "name" or not _is_below(key.path, variables))
+        and (
+            key.path[-1] == "name"
+            or not _is_below(key.path, variables)
+            or _has_row_of_value(key.path, catalogue)
+        )
     )
     mistyped = tuple(_mistyped(document, containers))
     return whole._replace(keys=keys, loaded_as=mistyped)
+
+
+def _has_row_of_value(path: KeyPath, catalogue: FrameworkKeys | None) -> bool:
+    """Return whether a table speaks of the value of a variable, by a row of its own."""
+    row = catalogue.lookup(path) if catalogue is not None else None
+    return row is not None and row.path.endswith("env[].value")
 
 
 def _is_filled_in(key: StatedKey) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import StatedKey
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats import hf_trainer
 from speccheck.validator.sources.formats._overrides import (
@@ -205,6 +206,7 @@ def _read(source: Source, training: TrainerCommand) -> Reading:
     seen = read_over(document, hf_trainer.READER, parent)
     table = load_framework("hf-training-arguments")
     keyed = keyed_flags(source.name, hf_trainer.READER.format, flags, table)
+    keyed = keyed._replace(keys=tuple(_listed(key, table) for key in keyed.keys))
     reading = seen.reading._replace(keyed=keyed)
     if config is None:
         is_whole = _is_trainer(training)
@@ -216,6 +218,16 @@ def _read(source: Source, training: TrainerCommand) -> Reading:
         reference = Reference(config.text, word_place(source.name, config.text, config))
         reading = over_reference(seen._replace(reading=reading), reference)
     return with_hidden(reading, flags.hidden)
+
+
+def _listed(key: StatedKey, table: FrameworkKeys) -> StatedKey:
+    """Return a key of a list with its single word as a list, as `nargs="+"` has it."""
+    row = table.lookup(key.path)
+    kinds = row.type.split("|") if row is not None else []
+    is_list = any(kind.startswith("list") for kind in kinds) and "str" not in kinds
+    if not is_list or not isinstance(key.value, str):
+        return key
+    return key._replace(value=[key.value])
 
 
 def _is_trainer(training: TrainerCommand) -> bool:

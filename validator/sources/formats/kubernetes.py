@@ -201,16 +201,32 @@ def _read_ray_cluster(document: Document) -> Reading:
     return job.reading("k8s-raycluster")
 
 
-def _read_ray_job(document: Document) -> Reading:
-    spec = section(document.data, "spec")
-    job = KubernetesJob(document, _ray_groups(document, ("spec", "rayClusterSpec")))
+def _read_ray_job(
+    document: Document, format_id: str = "k8s-rayjob", at: KeyPath = ("spec",)
+) -> Reading:
+    spec = fields_at(document, at)
+    job = KubernetesJob(document, _ray_groups(document, (*at, "rayClusterSpec")))
     _state_shared_memory(job)
-    job.entrypoint(("spec", "entrypoint"))
-    backoff = count_at(spec, "backoffLimit", ("spec",), 0)
+    job.entrypoint((*at, "entrypoint"))
+    backoff = count_at(spec, "backoffLimit", at, 0)
     if job.groups:
         job.state_restarts([("RayJob", backoff)])
-    job.state_deadline(spec, ("spec",))
-    return job.reading("k8s-rayjob")
+    job.state_deadline(spec, at)
+    return job.reading(format_id)
+
+
+def _read_ray_cron_job(document: Document) -> Reading:
+    """Return the job that is started again and again, by the keys of a RayJob."""
+    at: KeyPath = ("spec", "jobTemplate")
+    reading = _read_ray_job(document, "k8s-raycronjob", at)
+    if reading.keyed is None:
+        return reading
+    keys = tuple(
+        key._replace(path=("spec", *key.path[len(at) :]), at=key.place)
+        for key in reading.keyed.keys
+        if key.path[: len(at)] == at and key.path != at
+    )
+    return reading._replace(keyed=reading.keyed._replace(keys=keys))
 
 
 def _ray_groups(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
@@ -427,6 +443,7 @@ READERS = (
     ),
     _reader("JobSet", "jobset.x-k8s.io", _read_job_set),
     _reader("RayJob", "ray.io", _read_ray_job),
+    _reader("RayCronJob", "ray.io", _read_ray_cron_job),
     _reader("RayCluster", "ray.io", _read_ray_cluster),
     _reader("HyperPodPyTorchJob", "sagemaker.amazonaws.com", _read_hyperpod_job),
     _reader("Job", "batch", _read_job, _is_training_job),

@@ -4,9 +4,10 @@ Sources of the flags and defaults: pytorch torch/distributed/run.py, deepspeed
 launcher/runner.py and launch.py, accelerate commands/launch.py.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from speccheck.validator.catalogue.frameworks import keys_of_format
+from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
@@ -52,6 +53,12 @@ from speccheck.validator.sources.reader import (
 from speccheck.validator.sources.shell.script import Option, options
 
 _FORMAT = TORCHRUN
+# The sections of the key table of launchers.
+_SECTIONS = {
+    TORCHRUN: "torchrun",
+    DEEPSPEED: "deepspeed",
+    ACCELERATE: "accelerate launch",
+}
 _NODES = "cluster.nodes"
 _GPUS = "cluster.gpus_per_node"
 _PROCESSES = "recovery.processes_per_node"
@@ -159,16 +166,15 @@ def read(source: Source) -> Reading:
 
 
 def _keyed(file: str, result: Sequence[LaunchCommand]) -> KeyedFile | None:
-    """The options of torchrun for the rules on configuration hygiene.
+    """The options of the launcher for the rules on configuration hygiene.
 
     Of several commands those that they share: what one of them lacks is not known.
     """
-    table = keys_of_format(_FORMAT)
-    if table is None or not result:
+    launchers = {launch.launcher for launch in result}
+    if len(launchers) != 1 or not launchers <= _SECTIONS.keys():
         return None
-    if any(launch.launcher != TORCHRUN for launch in result):
-        return None
-    parts = [_stated_keys(file, launch, table.rows) for launch in result]
+    table = load_framework("launchers", _SECTIONS[result[0].launcher])
+    parts = [_stated_keys(file, launch, table) for launch in result]
     first, *others = parts
     keys = [
         key
@@ -182,16 +188,21 @@ def _keyed(file: str, result: Sequence[LaunchCommand]) -> KeyedFile | None:
 
 
 def _stated_keys(
-    file: str, launch: LaunchCommand, names: Collection[str]
+    file: str, launch: LaunchCommand, table: FrameworkKeys
 ) -> dict[KeyPath, StatedKey]:
-    """The options of one command; a text that only the job knows is no sure value."""
+    """The options of one command; a text that only the job knows is no sure value.
+
+    Of launchers whose flags change from release to release, those that are tabulated.
+    """
     # The switch for a module is the first word of the program.
     is_module = bool(launch.program) and launch.program[0].text in MODULE_FLAGS
     words = (*launch.options, *launch.program[:is_module])
     keys: dict[KeyPath, StatedKey] = {}
     for option in options(words):
         flag, values, word = option
-        name = unabbreviated(_spelling(flag, TORCHRUN), names)
+        name = unabbreviated(_spelling(flag, launch.launcher), table.rows)
+        if launch.launcher != TORCHRUN and table.lookup((name,)) is None:
+            continue
         written = values[0] if values else word
         keys[(name,)] = StatedKey(
             (name,),
@@ -234,7 +245,9 @@ def _facts(file: str, launch: LaunchCommand) -> list[Fact]:
 
 
 def _spelling(flag: str, launcher: str) -> str:
-    """Torchrun takes dashes and underscores alike."""
+    """Torchrun and accelerate take dashes and underscores alike."""
+    if launcher == ACCELERATE and flag.startswith("--"):
+        return f"--{flag[2:].replace('-', '_')}"
     return flag.replace("_", "-") if launcher in {TORCHRUN, FT_LAUNCHER} else flag
 
 
