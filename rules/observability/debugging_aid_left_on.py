@@ -32,8 +32,9 @@ def debugging_aid_left_on(
     plan: TrainingPlan, telemetry: Telemetry, run: Run, stated: StatedKeys
 ) -> Verdicts:
     """Judge the aids that a plan states."""
-    nodes = several_nodes(plan)
-    if run.role.value == "debug" or nodes is None:
+    several = several_nodes(plan)
+    nodes = plan.value("cluster.nodes")
+    if run.role.value == "debug" or (several is None and nodes.is_known):
         return
     aids = (
         ("the profiler", telemetry.profiler, "it records while the GPU waits"),
@@ -45,8 +46,9 @@ def debugging_aid_left_on(
     if known and not left_on:
         yield passed(at=known)
     for name, leaf, harm in left_on:
+        scale = several.in_words if several is not None else f"{nodes.need()} nodes"
         yield fail(
-            f"{name} is on in a run on {nodes.in_words}: {harm}",
+            f"{name} is on in a run on {scale}: {harm}",
             at=leaf,
             measured="on",
             required="off",

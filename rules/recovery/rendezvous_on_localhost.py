@@ -37,7 +37,7 @@ def rendezvous_on_localhost(
 ) -> Verdicts:
     """Judge the host of the rendezvous and of MASTER_ADDR."""
     nodes = cluster.nodes
-    if nodes.or_else(1) <= 1:
+    if nodes.is_known and nodes.need() <= 1:
         return
     endpoint, master = recovery.rendezvous_endpoint, environment.find("MASTER_ADDR")
     addresses = []
