@@ -15,6 +15,7 @@ from speccheck.validator.forecast.bounds import (
     least_gpus,
     least_hours,
     least_nodes,
+    most_micro_batches,
 )
 from speccheck.validator.run.run import run
 from stated_plan import plan
@@ -111,7 +112,7 @@ def test_nodes_follow_from_gpus() -> None:
     )
     bound = least_nodes(plan(_MESH, cluster__gpus_per_node=8))
     assert bound is not None
-    assert bound.least == 8
+    assert bound.number == 8
     assert least_nodes(plan({"parallelism.tensor_parallel_size": 8})) is None
     assert least_nodes(plan({})) is None
 
@@ -129,6 +130,28 @@ def test_length_follows_from_the_work_at_the_peak() -> None:
         "at least 1,799 GPU hours (6 x 6.48 billion parameters x 419 billion tokens "
         "at 2.52 PFLOP/s)"
     )
+
+
+def test_few_ranks_have_the_most_micro_batches() -> None:
+    leaves: dict[str, object] = {
+        **_MESH,
+        "parallelism.context_parallel_size": 1,
+        "parallelism.ulysses_size": 1,
+        "batch.global_batch_size": 64,
+        "batch.micro_batch_size": 2,
+    }
+    most = most_micro_batches(plan(leaves))
+    assert most is not None
+    assert most.in_words == (
+        "at most 32 micro-batches (global batch 64 / micro-batch 2)"
+    )
+    most = most_micro_batches(plan(leaves, cluster__nodes=256))
+    assert most is not None
+    assert most.in_words == (
+        "at most 8 micro-batches (global batch 64 / micro-batch 2 / 4 data-parallel "
+        "ranks of at least 256 GPUs (256 nodes))"
+    )
+    assert most_micro_batches(plan(leaves, batch__micro_batch_size=None)) is None
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def is_long(plan: TrainingPlan, run: Run, limit_hours: float) -> str:
     if seconds is not None:
         return duration(seconds)
     hours = least_hours(plan)
-    if hours is not None and hours.least > limit_hours:
+    if hours is not None and hours.number > limit_hours:
         return hours.in_words
     nodes = several_nodes(plan)
     if nodes is not None and run.role.value not in _FINE_TUNING:
@@ -40,8 +40,8 @@ def is_long(plan: TrainingPlan, run: Run, limit_hours: float) -> str:
     together, gpus = least_gpu_hours(plan), MOST_GPUS_PER_NODE
     world = least_gpus(plan)
     if world is not None and world.is_exact:
-        gpus = int(world.least)
-    if together is not None and together.least > limit_hours * gpus:
+        gpus = int(world.number)
+    if together is not None and together.number > limit_hours * gpus:
         return together.in_words
     run.hours.need()
     return ""

@@ -67,7 +67,7 @@ def _by_bounds(
         if gpus is None:
             return None
         smallest = edition.edition.size_class(
-            int(gpus.least), None if nodes is None else int(nodes.least)
+            int(gpus.number), None if nodes is None else int(nodes.number)
         )
         if smallest is None:
             return None
@@ -76,7 +76,7 @@ def _by_bounds(
         return Applicability(applies=True, bounds=(gpus.in_words,)) if holds else None
     bounded = BOUNDED.get(condition.fact) if condition.holds_from else None
     bound = bounded(plan) if bounded is not None else None
-    if bound is None or not condition.holds(bound.least):
+    if bound is None or not condition.holds(bound.number):
         return None
     return Applicability(applies=True, bounds=(bound.in_words,))
 

@@ -40,21 +40,23 @@ _HOUR = 3600.0
 _MANY = 100  # from here on written without fractions
 
 
-class LeastNumber(Record):
-    """The least that a number of the job can be.
+class NumberBound(Record):
+    """The least, or the most, that a number of the job can be.
 
     Attributes:
-        least: that number.
+        number: that number.
         unit: what it counts.
         reason: the arithmetic; empty where the number itself is known.
         places: where the factors stand.
+        is_upper: it is the most.
 
     """
 
-    least: float
+    number: float
     unit: str
     reason: str = ""
     places: tuple[Place, ...] = ()
+    is_upper: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -64,50 +66,82 @@ class LeastNumber(Record):
     @property
     def in_words(self) -> str:
         """`64 GPUs`, or `at least 64 GPUs (tensor 8 x pipeline 8)`."""
-        number = self.least
+        number = self.number
         count = f"{number:,.0f}" if number >= _MANY else f"{number:.3g}"
         text = f"{count} {self.unit}"
-        return text if self.is_exact else f"at least {text} ({self.reason})"
+        side = "at most" if self.is_upper else "at least"
+        return text if self.is_exact else f"{side} {text} ({self.reason})"
 
 
-def least_gpus(plan: TrainingPlan) -> LeastNumber | None:
+def least_gpus(plan: TrainingPlan) -> NumberBound | None:
     """Return the least number of GPUs of a job; None where nothing tells."""
     world = plan.value("cluster.world_size")
     if number := _number(world):
-        return LeastNumber(number, "GPUs", places=world.places)
+        return NumberBound(number, "GPUs", places=world.places)
     bounds = [*_of_degrees(plan)]
     nodes = plan.value("cluster.nodes")
     if (number := _number(nodes)) and number > 1:
-        bounds.append(LeastNumber(number, "GPUs", f"{number:,} nodes", nodes.places))
+        bounds.append(NumberBound(number, "GPUs", f"{number:,} nodes", nodes.places))
     held = _of_states(plan)
     if held is not None:
         bounds.append(held)
-    return max(bounds, key=lambda bound: bound.least, default=None)
+    return max(bounds, key=lambda bound: bound.number, default=None)
 
 
-def least_nodes(plan: TrainingPlan) -> LeastNumber | None:
+def least_nodes(plan: TrainingPlan) -> NumberBound | None:
     """Return the least number of nodes of a job; None where nothing tells."""
     nodes = plan.value("cluster.nodes")
     if number := _number(nodes):
-        return LeastNumber(number, "nodes", places=nodes.places)
+        return NumberBound(number, "nodes", places=nodes.places)
     gpus = least_gpus(plan)
     if gpus is None:
         return None
     local = plan.value("cluster.gpus_per_node")
     each = _number(local)
-    number = ceil(gpus.least / (each or MOST_GPUS_PER_NODE))
+    number = ceil(gpus.number / (each or MOST_GPUS_PER_NODE))
     if number <= 1:
         return None
-    count = f"{gpus.least:,} GPUs" + ("" if gpus.is_exact else f": {gpus.reason}")
+    count = f"{gpus.number:,} GPUs" + ("" if gpus.is_exact else f": {gpus.reason}")
     rest = f"{each} each" if each else f"at most {MOST_GPUS_PER_NODE} each"
     places = (*gpus.places, *local.places)
-    return LeastNumber(number, "nodes", f"{count}, {rest}", places)
+    return NumberBound(number, "nodes", f"{count}, {rest}", places)
 
 
-def several_nodes(plan: TrainingPlan) -> LeastNumber | None:
+def most_micro_batches(plan: TrainingPlan) -> NumberBound | None:
+    """Return how many micro-batches a rank has in a step at most; None if unknown."""
+    count = plan.value("batch.gradient_accumulation_steps")
+    if number := _number(count):
+        return NumberBound(number, "micro-batches", places=count.places)
+    total, micro = (
+        plan.value(f"batch.{name}")
+        for name in ("global_batch_size", "micro_batch_size")
+    )
+    samples, each = _number(total), _number(micro)
+    if not samples or not each or plan.value("batch.uneven_micro_batches").value:
+        return None
+    ranks, gpus = _least_data_ranks(plan), least_gpus(plan)
+    reason = f"global batch {samples:,} / micro-batch {each}"
+    if ranks > 1 and gpus is not None:
+        reason += f" / {ranks:,} data-parallel ranks of {gpus.in_words}"
+    number = samples // (each * ranks)
+    if not number:
+        return None  # too few samples for all ranks: another matter
+    places = (*total.places, *micro.places)
+    return NumberBound(number, "micro-batches", reason, places, is_upper=True)
+
+
+def _least_data_ranks(plan: TrainingPlan) -> int:
+    gpus = least_gpus(plan)
+    sides = [plan.value(_PREFIX + name).or_else(0) for name, _ in _MODEL_SIDES]
+    if gpus is None or min(sides) < 1:
+        return 1
+    return max(ceil(gpus.number / prod(sides)), 1)
+
+
+def several_nodes(plan: TrainingPlan) -> NumberBound | None:
     """Return the nodes of a job, or their least number, where they are surely many."""
     nodes = least_nodes(plan)
-    return nodes if nodes is not None and nodes.least > 1 else None
+    return nodes if nodes is not None and nodes.number > 1 else None
 
 
 BOUNDED = {"cluster.world_size": least_gpus, "cluster.nodes": least_nodes}
@@ -123,7 +157,7 @@ def _number(leaf: Value[int]) -> int | None:
 _Sides = tuple[tuple[str, Value[int]], ...]
 
 
-def _of_degrees(plan: TrainingPlan) -> list[LeastNumber]:
+def _of_degrees(plan: TrainingPlan) -> list[NumberBound]:
     """The ways to multiply degrees; one that is not known is 1 or more."""
     model = _sides(plan, _MODEL_SIDES)
     meshes = [model, _sides(plan, _EXPERT_SIDES)]
@@ -141,15 +175,15 @@ def _sides(plan: TrainingPlan, names: tuple[tuple[str, str], ...]) -> _Sides:
     return tuple((title, leaf) for title, leaf in leaves if (_number(leaf) or 1) > 1)
 
 
-def _of_mesh(mesh: _Sides) -> LeastNumber:
+def _of_mesh(mesh: _Sides) -> NumberBound:
     reason = " x ".join(f"{title} {leaf.need():,}" for title, leaf in mesh)
     places = dict.fromkeys(place for _, leaf in mesh for place in leaf.places)
-    return LeastNumber(
+    return NumberBound(
         prod(leaf.need() for _, leaf in mesh), "GPUs", reason, tuple(places)
     )
 
 
-def _of_states(plan: TrainingPlan) -> LeastNumber | None:
+def _of_states(plan: TrainingPlan) -> NumberBound | None:
     """The GPUs that hold weights, gradients and optimizer state of all parameters."""
     if plan.value("run.role").value not in _PRETRAINING or not _has_dimensions(plan):
         return None
@@ -179,10 +213,10 @@ def _of_states(plan: TrainingPlan) -> LeastNumber | None:
         f"{_large(parameters)} parameters x {width:g} bytes on GPUs of "
         f"{memory / 1e9:,.0f} GB"
     )
-    return LeastNumber(number, "GPUs", reason, plan.value("model.layers").places)
+    return NumberBound(number, "GPUs", reason, plan.value("model.layers").places)
 
 
-def least_hours(plan: TrainingPlan) -> LeastNumber | None:
+def least_hours(plan: TrainingPlan) -> NumberBound | None:
     """Return how long the run takes at least; None where nothing tells.
 
     Each data-parallel rank passes its own micro-batches through the model in a step,
@@ -190,7 +224,7 @@ def least_hours(plan: TrainingPlan) -> LeastNumber | None:
     """
     seconds = run_seconds(cast("Run", plan.section("run")))
     if seconds is not None:
-        return LeastNumber(seconds / _HOUR, "h")
+        return NumberBound(seconds / _HOUR, "h")
     work = _work(plan)
     ranks = [plan.value(_PREFIX + name).or_else(0) for name, _ in _MODEL_SIDES]
     micro = plan.value("batch.micro_batch_size").or_else(0)
@@ -206,10 +240,10 @@ def least_hours(plan: TrainingPlan) -> LeastNumber | None:
         f"{steps:,} steps x {tokens:,} tokens a rank x 6 x {_large(active)} "
         f"parameters at {peak / 1e15:.3g} PFLOP/s{across}"
     )
-    return LeastNumber(seconds / _HOUR, "h", reason, plan.value("run.steps").places)
+    return NumberBound(seconds / _HOUR, "h", reason, plan.value("run.steps").places)
 
 
-def least_gpu_hours(plan: TrainingPlan) -> LeastNumber | None:
+def least_gpu_hours(plan: TrainingPlan) -> NumberBound | None:
     """Return the time that all GPUs take together at least; None if nothing tells."""
     work = _work(plan)
     samples = plan.value("batch.global_batch_size").or_else(0)
@@ -222,7 +256,7 @@ def least_gpu_hours(plan: TrainingPlan) -> LeastNumber | None:
         f"{peak / 1e15:.3g} PFLOP/s"
     )
     hours = tokens * _TRAINED_FLOPS * active / peak / _HOUR
-    return LeastNumber(hours, "GPU hours", reason, plan.value("run.steps").places)
+    return NumberBound(hours, "GPU hours", reason, plan.value("run.steps").places)
 
 
 def _work(plan: TrainingPlan) -> tuple[int, int, int, float] | None:
