@@ -239,6 +239,20 @@ def test_a_size_class_applies_from_the_bound_up(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("gpu", ["A100-80GB", "A100", "a100-pcie-80gb"])
+def test_every_form_of_a_gpu_without_fp8_fails(
+    gpu: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "train.sh"
+    file.write_text(
+        "torchrun --nproc-per-node=8 pretrain_gpt.py --num-layers 32 --hidden-size 4096"
+        " --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1"
+        " --global-batch-size 64 --bf16 --fp8-format hybrid\n"
+    )
+    assert main([str(file), "--gpu", gpu]) == 1
+    assert "fp8 needs compute capability 8.9" in capsys.readouterr().out
+
+
 def test_flash_attention_fails_without_the_family_of_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
