@@ -67,7 +67,10 @@ def pipeline_starved_of_micro_batches(
             at=pipeline,
         )
         return
-    most = None if steps.is_known else most_micro_batches(plan)
+    # Elsewhere the batch of a rank may be cut for the pipeline once more.
+    is_megatron = parallelism.engine.value == "megatron"
+    is_bounded = is_megatron and not steps.is_known
+    most = most_micro_batches(plan) if is_bounded else None
     count = steps.need() if most is None else int(most.number)
     chunks = _virtual_stages(parallelism, model, stages)
     idle = (stages - 1) / (chunks * count + stages - 1)
