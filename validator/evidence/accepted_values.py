@@ -119,7 +119,6 @@ class Accepted:
         any_list: a list of anything is taken.
         anything: every value is taken.
         bounds: sign and number, of numbers.
-        sentinels: that are taken beside these, and mean something else.
     """
 
     def __init__(self) -> None:
@@ -133,7 +132,6 @@ class Accepted:
         self.any_list = False
         self.anything = False
         self.bounds: tuple[tuple[str, float], ...] = ()
-        self.sentinels: tuple[Any, ...] = ()
 
     def take(self, *names: str, word: str = "") -> None:
         """Let values of these types stand here."""
@@ -381,8 +379,6 @@ def _fault(taken: Accepted, value: object) -> ValueFault | None:
     if is_filled_in(value):
         return None
     if value == [] and "boolean" in taken.types:
-        return None
-    if any(str(value) == str(sentinel) for sentinel in taken.sentinels):
         return None
     if taken.takes(value):
         broken = _broken_bound(taken.bounds, value)

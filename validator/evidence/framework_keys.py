@@ -530,9 +530,7 @@ def _accepted(table: FrameworkKeys, name: str, format_id: str) -> Accepted:
         return accepted_block(loader)
     takes_null = any(len(step) > 1 and step[1] is None for step in row.defaults)
     typed = TypedRow(row.path, row.type, row.choices, row.range, takes_null)
-    result = accepted(typed, loader)
-    result.sentinels = tuple(value for value, _ in row.sentinels)
-    return result
+    return accepted(typed, loader)
 
 
 @lru_cache(maxsize=_KEPT)
