@@ -201,6 +201,14 @@ def test_length(lines: str, steps: int | None, epochs: float | None) -> None:
     assert leaves.value("run.epochs") == epochs
 
 
+def test_without_workers_nothing_reaches_the_loader() -> None:
+    alone = "data: {num_workers: 0, prefetch_factor: 2, persistent_workers: true}"
+    leaves = merge(READER.read(document_of(alone, "a.yaml")).facts.facts)
+    assert leaves["data.workers"].value == 0
+    assert "data.prefetch_factor" not in leaves
+    assert not leaves["data.persistent_workers"].value
+
+
 def test_a_length_in_batches_is_llm_foundrys() -> None:
     note = read(CORE + "max_duration: 100ba\n").note("run.steps")
     assert note == "'100ba' is neither steps, tokens (2e12T) nor epochs (1ep)"

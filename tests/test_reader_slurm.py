@@ -203,6 +203,27 @@ def test_requests_for_gpus() -> None:
 
 
 @pytest.mark.parametrize(
+    ("feature", "capability", "gigabytes"),
+    [
+        ("a100_80gb", (8, 0), 86),
+        ('"h100&80gb"', (9, 0), 86),
+        ("gpu-a100*4", (8, 0), None),
+        ("ib&v100-32g", (7, 0), 34),
+        ("a100|h100", None, None),  # either will do
+        ("gpu&hbm80g", None, None),  # names of a site
+        ("$GPU", None, None),
+    ],
+)
+def test_a_feature_that_names_a_gpu(
+    feature: str, capability: tuple[int, int] | None, gigabytes: int | None
+) -> None:
+    known = batch("--gpus-per-node=4", f"--constraint={feature}").values("derived")
+    assert known.get("cluster.compute_capability") == capability
+    memory = known.get("cluster.accelerator_memory_bytes")
+    assert (memory and round(memory / 1e9)) == gigabytes
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "#SBATCH --gres=gpu:1\npython train.py\n",

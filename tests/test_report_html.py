@@ -67,7 +67,7 @@ def test_it_says_what_the_text_report_says() -> None:
         "no-go 2 errors",
         "Exit code 1",
         "one plan from 3 files",
-        "must 10 2 2 86% 18",
+        "must 11 2 1 93% 19",
         "BATCH-001 global_batch_differs_from_product",
         "512 is not micro-batch 2 x accumulation 8 x 64 data-parallel ranks = 1,024",
         'ds_zero2.json:2:23 2 | "train_batch_size": 512, | ^^^ stated here',
@@ -79,7 +79,7 @@ def test_it_says_what_the_text_report_says() -> None:
         "add --step-seconds CKPT-002, CKPT-030",
         "one plan: job.sbatch names sft.yaml; sft.yaml names ds_zero2.json",
         "world_size 64 derived job.sbatch:3,14,4,15 8 nodes x 8 GPUs = 64",
-        "43 rules that hold",
+        "44 rules that hold",
         "3 judged",
     ):
         assert part in page.text, part

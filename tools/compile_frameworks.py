@@ -17,6 +17,7 @@ KNOWN_FIELDS = frozenset(
         "required",
         *("path", "type", "since", "removed_in", "default", "default_history"),
         *("default_by_group", "unit", "group", "seen", "note", "confidence", "source"),
+        "sentinels",  # values that are no amounts, each with what they mean
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
     }
 )
@@ -130,6 +131,10 @@ def _compile_policy(policy: Row, section: str) -> dict[str, Any]:
 
 def _compile_row(section: str, row: Row) -> str | dict[str, Any]:
     compiled: dict[str, Any] = {name: row[name] for name in CARRIED if row.get(name)}
+    if "sentinels" in row:
+        compiled["sentinels"] = [
+            [sentinel["value"], sentinel["means"]] for sentinel in row["sentinels"]
+        ]
     if "aliases" in compiled:
         compiled["aliases"] = [_within(section, name) for name in row["aliases"]]
     for name in ("since", "removed_in"):

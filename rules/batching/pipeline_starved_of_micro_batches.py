@@ -5,7 +5,8 @@ and at the end of each step. With m micro-batches and v virtual stages the idle 
 is (p - 1) / (v m + p - 1) of the step.
 
 What passes: an idle share up to the bound of the clause: about four micro-batches for
-each stage without interleaving, fewer with it.
+each stage without interleaving, fewer with it. Where the number of GPUs is not known,
+a batch that starves the pipeline on as few ranks as there can be fails all the same.
 
 Where it does not apply: one stage. torchtitan cuts its local batch into pipeline
 micro-batches in another way and is left open.
@@ -23,7 +24,14 @@ Good::
     --micro-batch-size 1 --global-batch-size 512
 """
 
-from speccheck.validator.evidence.plan import Batch, Model, Parallelism, Run
+from speccheck.validator.evidence.plan import (
+    Batch,
+    Model,
+    Parallelism,
+    Run,
+    TrainingPlan,
+)
+from speccheck.validator.forecast.bounds import most_micro_batches
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 
@@ -36,7 +44,12 @@ class Bubble(Numbers):
 
 @rule(clause="BATCH-003")
 def pipeline_starved_of_micro_batches(
-    batch: Batch, parallelism: Parallelism, model: Model, run: Run, limit: Bubble
+    plan: TrainingPlan,
+    batch: Batch,
+    parallelism: Parallelism,
+    model: Model,
+    run: Run,
+    limit: Bubble,
 ) -> Verdicts:
     """Judge the idle share of the schedule."""
     pipeline, steps = (
@@ -54,7 +67,11 @@ def pipeline_starved_of_micro_batches(
             at=pipeline,
         )
         return
-    count = steps.need()
+    # Elsewhere the batch of a rank may be cut for the pipeline once more.
+    is_megatron = parallelism.engine.value == "megatron"
+    is_bounded = is_megatron and not steps.is_known
+    most = most_micro_batches(plan) if is_bounded else None
+    count = steps.need() if most is None else int(most.number)
     chunks = _virtual_stages(parallelism, model, stages)
     idle = (stages - 1) / (chunks * count + stages - 1)
     if steps.status == "stated":
@@ -62,19 +79,21 @@ def pipeline_starved_of_micro_batches(
     work = f"{count}" if chunks == 1 else f"{chunks} x {count}"
     share = f"{stages - 1} / ({work} + {stages - 1}) = {idle:.0%} of the step idle"
     if idle <= limit.bubble_max:
+        steps.need()  # fewer micro-batches than at most leave more idle
         yield passed(share, at=at, measured=idle, required=limit.bubble_max)
         return
     needed = limit.micro_per_stage * stages
+    words = f"{count} micro-batches" if most is None else most.in_words
     yield fail(
-        f"{count} micro-batches on {stages} pipeline stages leave {share}; at most "
+        f"{words} on {stages} pipeline stages leave {share}; at most "
         f"{limit.bubble_max:.0%} should be",
         at=at,
         measured=idle,
         required=limit.bubble_max,
         cost=f"{idle:.0%} of all GPU time is idle",
         remedy=f"Use {limit.micro_per_stage} x {stages} = {needed} micro-batches for "
-        f"each rank (global batch x {needed / count:.3g}), fewer stages, or virtual "
-        "stages.",
+        f"each rank (global batch x {needed / max(count, 1):.3g}), fewer stages, or "
+        "virtual stages.",
     )
 
 

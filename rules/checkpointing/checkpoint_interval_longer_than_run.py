@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.rules.checkpointing._length import is_long
-from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -32,7 +32,7 @@ class SaveLimit(Numbers):
 
 @rule(clause="CKPT-001", about=("run.steps",))
 def checkpoint_interval_longer_than_run(
-    checkpoint: Checkpoint, cluster: Cluster, run: Run, limit: SaveLimit
+    plan: TrainingPlan, checkpoint: Checkpoint, run: Run, limit: SaveLimit
 ) -> Verdicts:
     """Judge interval <= steps."""
     interval, steps = checkpoint.interval_steps, run.steps
@@ -41,7 +41,7 @@ def checkpoint_interval_longer_than_run(
         return
     if not interval.is_known or interval.status == "default" or not steps.is_known:
         return
-    if not is_long(run, cluster, limit.max_unsaved):
+    if not is_long(plan, run, limit.max_unsaved):
         return
     every, last = interval.need(), steps.need()
     if every <= last:

@@ -7,7 +7,8 @@ is the usual cause.
 What passes: periodic saving is on.
 
 Where it does not apply: debug runs, and runs that are known to be short. A run whose
-length is unknown is judged when it spans several nodes and does not fine-tune.
+length is unknown is judged when it spans several nodes and does not fine-tune, and when
+its steps take longer than that at the peak of any GPU.
 
 Source: pytorch/torchtitan torchtitan/config (Checkpoint.enable, default false);
 huggingface/transformers training_args.py (save_strategy).
@@ -24,9 +25,9 @@ Good::
     interval = 500
 """
 
-from speccheck.rules.checkpointing._length import is_long
+from speccheck.rules.checkpointing._length import is_long, is_surely_short
 from speccheck.validator.evidence.mending import switched
-from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -39,20 +40,21 @@ class SaveLimit(Numbers):
 
 @rule(clause="CKPT-001")
 def checkpoints_off(
+    plan: TrainingPlan,
     checkpoint: Checkpoint,
-    cluster: Cluster,
     run: Run,
     stated: StatedKeys,
     limit: SaveLimit,
 ) -> Verdicts:
     """Judge whether anything is saved."""
-    length = is_long(run, cluster, limit.max_unsaved)
-    if not length:
-        return
     enabled = checkpoint.enabled
-    if enabled.need():
+    if is_surely_short(run, limit.max_unsaved):
+        return
+    if enabled.value is True:
         yield passed(at=enabled)
         return
+    length = is_long(plan, run, limit.max_unsaved)
+    enabled.need()
     yield fail(
         f"nothing is saved in a run of {length}; runs longer than "
         f"{limit.max_unsaved:g} h need periodic checkpoints",

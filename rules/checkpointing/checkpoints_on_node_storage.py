@@ -20,7 +20,8 @@ Good::
     output_dir: /shared/llama3/checkpoints
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
+from speccheck.validator.forecast.bounds import several_nodes
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _OF_A_NODE = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - compared with, not opened
@@ -28,13 +29,14 @@ _OF_A_NODE = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - compared with, not
 
 @rule(clause="CKPT-001", confidence="advisory", about=("checkpoint.directory",))
 def checkpoints_on_node_storage(
-    checkpoint: Checkpoint, cluster: Cluster, run: Run
+    plan: TrainingPlan, checkpoint: Checkpoint, run: Run
 ) -> Verdicts:
     """Judge the folder of the checkpoints of a job on several nodes."""
-    folder, nodes = checkpoint.directory, cluster.nodes
+    folder = checkpoint.directory
     if checkpoint.enabled.value is False or run.role.value == "debug":
         return
-    if nodes.or_else(1) <= 1 or not folder.is_known:
+    nodes = several_nodes(plan)
+    if nodes is None or not folder.is_known:
         return
     path = folder.need().removeprefix("file://")
     own = [text for text in _OF_A_NODE if path == text or path.startswith(f"{text}/")]
@@ -42,9 +44,9 @@ def checkpoints_on_node_storage(
         yield passed(at=folder)
         return
     yield fail(
-        f"checkpoints of {nodes.need():,} nodes go to {path}; {own[0]} is storage "
+        f"checkpoints of {nodes.in_words} go to {path}; {own[0]} is storage "
         f"of the node",
-        at=[folder, nodes],
+        at=[folder, *nodes.places],
         measured=own[0],
         required="storage that all nodes share",
         cost="a lost node takes its shards with it, and no other node can load them",

@@ -23,7 +23,8 @@ Good::
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import integer_seen
-from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.evidence.plan import Cluster, TrainingPlan
+from speccheck.validator.forecast.bounds import several_nodes
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _VERBS = frozenset({"infiniband", "roce-lossless", "spectrum-x-ra2.2", "mrc"})
@@ -33,10 +34,14 @@ _NAMES = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_NET_PLUGIN")
 
 
 @rule(clause="COMM-005")
-def fast_transport_disabled(environment: Environment, cluster: Cluster) -> Verdicts:
+def fast_transport_disabled(
+    environment: Environment, cluster: Cluster, plan: TrainingPlan
+) -> Verdicts:
     """Judge the variables that choose the transport."""
     fabric = cluster.fabric
-    if cluster.nodes.need() <= 1 or fabric.value in _NO_FAST_PATH:
+    if fabric.value in _NO_FAST_PATH:
+        return
+    if several_nodes(plan) is None and cluster.nodes.need() <= 1:
         return
     if not environment.files:
         yield unknown("no script sets the environment", missing=["environment"])

@@ -31,7 +31,7 @@ _ONE_HOST = ("docker", "virbr", "veth", "cni", "flannel", "br-", "kube-ipvs")
 def interface_of_one_host(environment: Environment, cluster: Cluster) -> Verdicts:
     """Judge each interface that is named for control traffic."""
     nodes = cluster.nodes
-    if nodes.or_else(1) <= 1:
+    if nodes.is_known and nodes.need() <= 1:
         return
     for name in _VARIABLES:
         variable = environment.find(name)

@@ -21,17 +21,20 @@ Good::
 """
 
 from speccheck.validator.evidence.mending import switched
-from speccheck.validator.evidence.plan import Cluster, Run, Telemetry
+from speccheck.validator.evidence.plan import Run, Telemetry, TrainingPlan
 from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.forecast.bounds import several_nodes
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="OBS-011", confidence="advisory")
 def debugging_aid_left_on(
-    telemetry: Telemetry, run: Run, cluster: Cluster, stated: StatedKeys
+    plan: TrainingPlan, telemetry: Telemetry, run: Run, stated: StatedKeys
 ) -> Verdicts:
     """Judge the aids that a plan states."""
-    if run.role.value == "debug" or cluster.nodes.or_else(1) <= 1:
+    several = several_nodes(plan)
+    nodes = plan.value("cluster.nodes")
+    if run.role.value == "debug" or (several is None and nodes.is_known):
         return
     aids = (
         ("the profiler", telemetry.profiler, "it records while the GPU waits"),
@@ -43,8 +46,9 @@ def debugging_aid_left_on(
     if known and not left_on:
         yield passed(at=known)
     for name, leaf, harm in left_on:
+        scale = several.in_words if several is not None else f"{nodes.need()} nodes"
         yield fail(
-            f"{name} is on in a run on {cluster.nodes.need():,} nodes: {harm}",
+            f"{name} is on in a run on {scale}: {harm}",
             at=leaf,
             measured="on",
             required="off",

@@ -24,9 +24,10 @@ Good::
 from collections.abc import Sequence
 
 from speccheck.validator.evidence.mending import rewritten
-from speccheck.validator.evidence.plan import Cluster, LogsAtHand, Run, Telemetry
+from speccheck.validator.evidence.plan import LogsAtHand, Run, Telemetry, TrainingPlan
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.forecast.bounds import several_nodes
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 
 
@@ -39,8 +40,8 @@ class LogLimit(Numbers):
 
 @rule(clause="OBS-003")
 def logs_too_rarely(
+    plan: TrainingPlan,
     telemetry: Telemetry,
-    cluster: Cluster,
     run: Run,
     stated: StatedKeys,
     logs: LogsAtHand | None,
@@ -63,7 +64,7 @@ def logs_too_rarely(
     if step.is_known:
         yield _by_time(steps * step.need(), limit, [*interval.places, *step.places])
         return
-    if cluster.nodes.or_else(1) <= 1:
+    if several_nodes(plan) is None:
         step.need()
     yield fail(
         f"a log line every {steps:,} steps; at least every {limit.log_steps} are "

@@ -38,7 +38,8 @@ def rendezvous_on_localhost(
 ) -> Verdicts:
     """Judge the host of the rendezvous and of MASTER_ADDR."""
     nodes = cluster.nodes
-    if nodes.or_else(1) <= 1 or _is_for_rank_zero(stated):
+    is_one = nodes.is_known and nodes.need() <= 1
+    if is_one or _is_for_rank_zero(stated):
         return
     endpoint, master = recovery.rendezvous_endpoint, environment.find("MASTER_ADDR")
     addresses = []

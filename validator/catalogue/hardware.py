@@ -126,6 +126,15 @@ def resolve_accelerator(text: str) -> Accelerator:
     return _common(_fitting_rows(text, _words(name)))
 
 
+@cache
+def accelerators_of(generation: tuple[int, int]) -> tuple[str, ...]:
+    """Return the ids of all GPUs of a compute capability."""
+    rows = _catalogue().accelerators.items()
+    return tuple(
+        row_id for row_id, row in rows if row["compute_capability"] == [*generation]
+    )
+
+
 def resolve_instance(text: str) -> Instance:
     """Return the machine type that `text` names; raises UnknownName."""
     catalogue = _catalogue()

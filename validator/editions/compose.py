@@ -112,7 +112,7 @@ def compose(
     use: str,
     size: str | None = None,
     fabric: str | None = None,
-    accelerator: str | None = None,
+    accelerator: str | tuple[str, ...] | None = None,
     instance: str | None = None,
     profiles: Sequence[str] = (),
     evidence: Sequence[str] = (),
@@ -125,7 +125,8 @@ def compose(
         size: size class of the job (XS to XXL), None while it is not known.
         fabric: of the job. It, `accelerator` and `instance` may be names that the
             edition has no profile for; the result lists them as unmatched.
-        accelerator: of the job.
+        accelerator: of the job, or those that it may be: what the profiles of all of
+            these add is judged.
         instance: of the job; its profile names accelerator and fabric where the job
             does not.
         profiles: named by the user, with or without the prefix ("size/L", "mrc"). Each
@@ -136,7 +137,9 @@ def compose(
         UnknownProfile: `use`, `size` or one of `profiles` is no profile.
 
     """
-    job = {"size": size, "accel": accelerator, "fabric": fabric, "instance": instance}
+    forms = accelerator if isinstance(accelerator, tuple) else ()
+    named = None if isinstance(accelerator, tuple) else accelerator
+    job = {"size": size, "accel": named, "fabric": fabric, "instance": instance}
     chosen = {"use": find_profile(edition, use, "use")}
     for name in profiles:
         profile = find_profile(edition, name)
@@ -153,6 +156,7 @@ def compose(
             raise _unknown_profile(edition, wanted, kind)
         else:
             unmatched.append(wanted)
+    shared = _added_by_all(edition, () if "accel" in chosen else forms)
     in_force = [edition.profiles["base"], *(chosen[k] for k in KINDS if k in chosen)]
     return ComposedEdition(
         edition=edition,
@@ -160,8 +164,15 @@ def compose(
         size=_bare(chosen["size"].id) if "size" in chosen else None,
         profiles=tuple(in_force),
         unmatched=tuple(unmatched),
-        clauses=tuple(_judged_clauses(edition, in_force, frozenset(evidence))),
+        clauses=tuple(_judged_clauses(edition, in_force, frozenset(evidence), shared)),
     )
+
+
+def _added_by_all(edition: Edition, forms: Sequence[str]) -> frozenset[str]:
+    """Return the clauses that the profile of each accelerator adds, if it has one."""
+    matching = (_matching_profile(edition, form, "accel") for form in forms)
+    added = [frozenset(profile.adds) for profile in matching if profile is not None]
+    return frozenset.intersection(*added) if added else frozenset()
 
 
 def find_profile(
@@ -231,9 +242,12 @@ def _of_instance(instance: EditionProfile | None, kind: str) -> str | None:
 
 
 def _judged_clauses(
-    edition: Edition, profiles: Sequence[EditionProfile], evidence: frozenset[str]
+    edition: Edition,
+    profiles: Sequence[EditionProfile],
+    evidence: frozenset[str],
+    shared: frozenset[str],
 ) -> Iterator[JudgedClause]:
-    added: set[str] = set()
+    added: set[str] = {*shared}
     for profile in profiles:
         added.update(profile.adds)
         for kind, ids in profile.adds_with_evidence.items():

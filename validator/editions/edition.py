@@ -120,6 +120,8 @@ def editions_in(folder: str, file: str) -> tuple[str, ...]:
 NumberValue: TypeAlias = int | float | str | tuple[int | float | str, ...]
 
 _NODES = "nodes/"
+# What kind of model, and on which software: leaves that say where evidence can occur.
+_WHERE_EVIDENCE_OCCURS = frozenset({"model.family", "run.framework", "run.uses_torch"})
 _MEBIBYTE = 1 << 20
 _GIBIBYTE = 1 << 30
 
@@ -326,6 +328,21 @@ class Condition(Record):
     one_of: tuple[int | float | str, ...] = ()
     is_stated: bool | None = None
 
+    @property
+    def is_about_evidence(self) -> bool:
+        """Whether it only tells where there is something to judge.
+
+        A failure that rests on all that its rule needs stands without it: whoever
+        states a kernel of attention has a model with attention. Every other condition
+        (role, scale, fabric, what is switched on) bounds the requirement itself.
+        """
+        return self.fact in _WHERE_EVIDENCE_OCCURS
+
+    @property
+    def holds_from(self) -> bool:
+        """Whether it holds for every number above one for which it holds."""
+        return self.more_than is not None or self.at_least is not None
+
     def holds(self, fact: object) -> bool:
         """Whether it holds for a fact; None is a fact that is not known."""
         if self.is_stated is not None:
@@ -445,6 +462,20 @@ class Edition(Record):
         ]
         left = fitting or candidates
         return left[0].id.partition("/")[2] if len(left) == 1 else None
+
+    def sizes_from(self, smallest: str) -> tuple[str, ...]:
+        """The size classes from that one up."""
+        sizes = [
+            profile.id.partition("/")[2]
+            for profile in self.profiles.values()
+            if profile.nodes
+        ]
+        ordered = sorted(sizes, key=self._least_gpus)
+        return tuple(ordered[ordered.index(smallest) :])
+
+    def _least_gpus(self, size: str) -> int:
+        gpus = self.profiles[f"size/{size}"].gpus
+        return gpus.least if gpus is not None else 0
 
 
 def editions() -> tuple[str, ...]:

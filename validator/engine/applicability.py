@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from speccheck.validator.editions.compose import ComposedEdition, size_class
 from speccheck.validator.editions.edition import Condition
@@ -11,6 +11,7 @@ from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.forecast.bounds import BOUNDED, least_gpus, least_nodes
 
 
 class Applicability(Record):
@@ -20,12 +21,17 @@ class Applicability(Record):
         applies: whether it does, as far as is known.
         reason: why it does not, or may not.
         missing: the facts without which that cannot be decided.
+        bounds: what the scale of the job is at least, where that alone decides.
+        keeps_failures: the missing facts only tell where there is something to judge,
+            so that a failure stands without them.
 
     """
 
     applies: bool
     reason: str = ""
     missing: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()
+    keeps_failures: bool = False
 
 
 APPLIES = Applicability(applies=True)
@@ -44,10 +50,35 @@ def _of_condition(
     if condition.is_stated is not None:
         holds = (result is not None) == condition.is_stated
     elif result is None:
-        return undecided((condition.fact,))
+        return _by_bounds(condition, plan, edition) or undecided(
+            (condition.fact,), keeps_failures=condition.is_about_evidence
+        )
     else:
         holds = condition.holds(result)
     return Applicability(holds, "" if holds else f"applies only where {condition.text}")
+
+
+def _by_bounds(
+    condition: Condition, plan: TrainingPlan, edition: ComposedEdition
+) -> Applicability | None:
+    """Return what the least scale of a job decides; None where it decides nothing."""
+    if condition.fact == "cluster.size_class":
+        gpus, nodes = least_gpus(plan), least_nodes(plan)
+        if gpus is None:
+            return None
+        smallest = edition.edition.size_class(
+            int(gpus.number), None if nodes is None else int(nodes.number)
+        )
+        if smallest is None:
+            return None
+        sizes = edition.edition.sizes_from(smallest)
+        holds = all(condition.holds(size) for size in sizes)
+        return Applicability(applies=True, bounds=(gpus.in_words,)) if holds else None
+    bounded = BOUNDED.get(condition.fact) if condition.holds_from else None
+    bound = bounded(plan) if bounded is not None else None
+    if bound is None or not condition.holds(bound.number):
+        return None
+    return Applicability(applies=True, bounds=(bound.in_words,))
 
 
 def applicability_of(
@@ -66,6 +97,8 @@ def applicability_of(
 
     """
     missing: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()
+    keeps_failures = True
     for name in conditions:
         applicability = known.get((name,))
         if applicability is None:
@@ -74,26 +107,44 @@ def applicability_of(
         if not applicability.applies and not applicability.missing:
             break
         missing += applicability.missing
+        bounds += applicability.bounds
+        keeps_failures &= applicability.applies or applicability.keeps_failures
     else:
-        applicability = undecided(missing) if missing else APPLIES
+        applicability = APPLIES
+        if missing:
+            applicability = undecided(missing, keeps_failures=keeps_failures)
+        elif bounds:
+            applicability = Applicability(applies=True, bounds=bounds)
     known[conditions] = applicability
     return applicability
 
 
 @lru_cache(maxsize=256)
-def undecided(missing: tuple[str, ...]) -> Applicability:
+def undecided(
+    missing: tuple[str, ...], *, keeps_failures: bool = False
+) -> Applicability:
     """Return the applicability that hangs on facts which are missing."""
     reason = f"whether it applies needs {', '.join(missing)}"
-    return Applicability(applies=False, reason=reason, missing=missing)
+    return Applicability(
+        applies=False, reason=reason, missing=missing, keeps_failures=keeps_failures
+    )
+
+
+class Concern(Protocol):
+    """What a rule is about, as far as that is known before it is imported."""
+
+    frameworks: tuple[str, ...]
+    triggers: tuple[str, ...]
 
 
 class Mentioned:
     """What a plan mentions: its leaves, and the variables that it sets."""
 
-    __slots__ = ("_names", "_variables")
+    __slots__ = ("_framework", "_names", "_variables")
 
     def __init__(self, plan: TrainingPlan, environment: Environment | None) -> None:
         """Look through the plan once: rules are many."""
+        self._framework = plan.value("run.framework").value
         variables = () if environment is None else environment.variables
         self._variables = [variable.name for variable in variables]
         self._names = {
@@ -102,6 +153,12 @@ class Mentioned:
             if (leaf.is_known or leaf.places or leaf.note) and not _is_bare(leaf)
         }
         self._names.update(self._variables)
+
+    def concerns(self, rule: Concern) -> bool:
+        """Return whether a rule has anything to say of the plan."""
+        if rule.frameworks and self._framework not in rule.frameworks:
+            return False
+        return not rule.triggers or self.has_any(rule.triggers)
 
     def has_any(self, names: Iterable[str]) -> bool:
         """Return whether it mentions one of these; `NCCL_IB_*` is any of that kind."""

@@ -263,23 +263,55 @@ class ClauseRule:
         return result
 
 
+class _Terms(Record):
+    """On which terms the rules of a clause are asked.
+
+    Attributes:
+        only_failures: what they say beside failures does not count.
+        because: the least scale of the job, by which alone the clause applies.
+        unless_failed: what is said where they find no failure; empty for their words.
+
+    """
+
+    only_failures: bool = False
+    because: str = ""
+    unless_failed: tuple[Finding, ...] = ()
+
+    def counting(self, findings: list[Finding]) -> list[Finding]:
+        """Return the findings that count, a failure with why it is one."""
+        if self.only_failures or self.unless_failed:
+            findings = _failures(findings)
+        if not self.because:
+            return findings
+        return [
+            finding._replace(note="; ".join(filter(None, (finding.note, self.because))))
+            if finding.outcome == "fail" and self.because not in finding.message
+            else finding
+            for finding in findings
+        ]
+
+
+_PLAIN_TERMS = _Terms()
+_FAILURES_ALONE = _Terms(only_failures=True)
+
+
 class RuleCall(Record):
     """A rule to ask of a plan and many machines.
 
     Attributes:
         rule: what to bind to the evidence of a machine.
         context: of the job.
-        only_failures: what the rule says beside failures does not count.
+        terms: of its clause.
 
     """
 
     rule: ClauseRule
     context: JobContext
-    only_failures: bool
+    terms: _Terms
 
     def counting(self, findings: list[Finding]) -> list[Finding]:
         """Return the findings that count."""
-        return _failures(findings) if self.only_failures else findings
+        return self.terms.counting(findings)
 
 
 class _Clause:
@@ -348,7 +380,7 @@ class Judge:
         """
         context = _context(evidence[TrainingPlan])
         findings: list[Finding] = []
-        for without_rules, rules, only_failures in self._by_clause(evidence):
+        for without_rules, rules, terms in self._by_clause(evidence):
             if not rules:
                 findings += without_rules
                 continue
@@ -362,7 +394,7 @@ class Judge:
                 for number in range(bound.pieces):
                     of_rule += bound.judge_piece(number)
                 result += (of_rule + bound.rest()) or rule.silent
-            findings += _failures(result) if only_failures else result
+            findings += terms.counting(result) or terms.unless_failed
         return findings
 
     def calls(self, evidence: Evidence) -> tuple[list[Finding], list[RuleCall]]:
@@ -374,51 +406,53 @@ class Judge:
         context = _context(evidence[TrainingPlan])
         findings: list[Finding] = []
         calls: list[RuleCall] = []
-        for without_rules, rules, only_failures in self._by_clause(evidence):
-            findings += without_rules
-            calls += (RuleCall(rule, context, only_failures) for rule in rules)
+        for without_rules, rules, terms in self._by_clause(evidence):
+            findings += (*without_rules, *terms.unless_failed)
+            calls += (RuleCall(rule, context, terms) for rule in rules)
         return findings, calls
 
     def _by_clause(
         self, evidence: Evidence
-    ) -> Iterator[tuple[list[Finding], Sequence[ClauseRule], bool]]:
-        """Yield what is said of clauses without a rule, and the rules to ask.
-
-        The third item is whether only failures count of what these rules say.
-        """
+    ) -> Iterator[tuple[list[Finding], Sequence[ClauseRule], _Terms]]:
+        """Yield what is said of clauses without a rule, and the rules to ask."""
         plan = evidence[TrainingPlan]
-        framework = plan.value("run.framework").value
         mentioned = Mentioned(plan, evidence.get(Environment))
         known: dict[tuple[str, ...], Applicability] = {(): APPLIES}
         for clause in self._clauses:
             if isinstance(clause, list):
-                yield clause, (), False
+                yield clause, (), _PLAIN_TERMS
                 continue
-            judged = clause.judged
-            conditions = judged.clause.applies_when
+            conditions = clause.judged.clause.applies_when
             applicability = known.get(conditions)
             if applicability is None:
                 applicability = applicability_of(conditions, plan, self.composed, known)
-            if not applicability.applies:
-                yield self._closed(clause, applicability), (), False
-                continue
-            if clause.rules is None:
-                clause.rules = self._clause_rules(judged)
-            if not clause.rules:
-                yield self._closed(clause, applicability), (), False
-                continue
-            silent: list[Finding] = []
-            rules: list[ClauseRule] = []
-            for rule in clause.rules:
-                if (not rule.frameworks or framework in rule.frameworks) and (
-                    not rule.triggers or mentioned.has_any(rule.triggers)
-                ):
-                    rules.append(rule)
-                else:
-                    silent += rule.silent
-            if judged.live_only:
-                silent = _failures(silent)
-            yield silent, rules, judged.live_only
+            if applicability.applies or applicability.keeps_failures:
+                yield self._of_rules(clause, applicability, mentioned)
+            else:
+                yield self._closed(clause, applicability), (), _PLAIN_TERMS
+
+    def _of_rules(
+        self, clause: _Clause, applicability: Applicability, mentioned: Mentioned
+    ) -> tuple[list[Finding], Sequence[ClauseRule], _Terms]:
+        """Return what is said without its rules, those to ask, and on which terms."""
+        if clause.rules is None:
+            clause.rules = self._clause_rules(clause.judged)
+        silent: list[Finding] = []
+        rules: list[ClauseRule] = []
+        for rule in clause.rules:
+            if mentioned.concerns(rule):
+                rules.append(rule)
+            else:
+                silent += rule.silent
+        if not clause.rules or (not applicability.applies and not rules):
+            return self._closed(clause, applicability), (), _PLAIN_TERMS
+        terms = _FAILURES_ALONE if clause.judged.live_only else _PLAIN_TERMS
+        if not applicability.applies:
+            closed = tuple(self._closed(clause, applicability))
+            return [], rules, terms._replace(unless_failed=closed)
+        if applicability.bounds:
+            terms = terms._replace(because="; ".join(applicability.bounds))
+        return _failures(silent) if terms.only_failures else silent, rules, terms
 
     def _closed(self, clause: _Clause, applicability: Applicability) -> list[Finding]:
         """Return what is said where a clause does not apply, or no rule judges it."""

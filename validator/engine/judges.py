@@ -18,6 +18,8 @@ from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.rule import OF_FILES, Scope
 
 Scopes = tuple[Scope, ...]
+# Of size, fabric, accelerator (or those that it may be) and type of instance.
+_Profiles = tuple[str | None, str | None, str | tuple[str, ...] | None, str | None]
 # Judged by themselves, after all plans and after all nodes.
 OF_WAIVERS: Scopes = ("waiver",)
 OF_FLEETS: Scopes = ("fleet",)
@@ -96,10 +98,10 @@ class Judges:
         Raises what `compose` raises.
 
         """
-        profiles: tuple[str | None, ...] = (
+        profiles: _Profiles = (
             plan_size_class(plan),
             plan.value("cluster.fabric").value,
-            plan.value("cluster.accelerator").value,
+            plan.value("cluster.accelerator").value or _forms(plan),
             plan.value("cluster.instance_type").value,
         )
         key = (profiles, scopes, measured, *clauses)
@@ -111,7 +113,7 @@ class Judges:
 
     def _made(
         self,
-        profiles: tuple[str | None, ...],
+        profiles: _Profiles,
         clauses: Sequence[str],
         scopes: Scopes,
         measured: tuple[str, ...],
@@ -246,3 +248,15 @@ def live_evidence(scopes: Scopes, measured: tuple[str, ...]) -> tuple[str, ...]:
             dict.fromkeys(kind for name in measured for kind in MEASURED[name])
         )
     return (*result,)
+
+
+def _forms(plan: TrainingPlan) -> tuple[str, ...]:
+    """Return the GPUs that a name fits which several have; none where it names one."""
+    generation = plan.value("cluster.compute_capability").value
+    if generation is None:
+        return ()
+    from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415 - seldom
+        accelerators_of,
+    )
+
+    return accelerators_of(generation)

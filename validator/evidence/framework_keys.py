@@ -128,12 +128,16 @@ KeyValue: TypeAlias = (
 MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 
 
+WORKED_OUT = "is worked out by the framework"
+
+
 class KeyRow(Record):
     """One tabulated key.
 
     renamed: what takes its place is the same key under another name.
     defaults: (tabulated version from which it holds, value), oldest first; a pair
     without value where the framework computes it; empty where it is not known.
+    sentinels: (value, meaning), of values that are no amounts: -1 fills the mesh.
     """
 
     path: str
@@ -148,6 +152,21 @@ class KeyRow(Record):
     aliases: Sequence[str] = ()
     defaults: Sequence[Sequence[KeyValue]] = ()
     defaults_by_group: Mapping[str, KeyValue] | None = None
+    sentinels: Sequence[tuple[KeyValue, str]] = ()
+
+    def meaning_of(self, value: object) -> str:
+        """Return what a value means that is no amount; empty for an amount.
+
+        A default below zero is none either: the framework works the amount out.
+        """
+        if isinstance(value, bool) or value is None:
+            return ""
+        for sentinel, meaning in self.sentinels:
+            if str(value) == str(sentinel):
+                return meaning
+        is_below = str(value).startswith("-")
+        defaults = (str(step[1]) for step in self.defaults if len(step) > 1)
+        return WORKED_OUT if is_below and str(value) in defaults else ""
 
 
 class KeyPolicy(Record):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value import Status, Value
 
 _MOST_COUNTED = 10**12  # nothing that a job counts comes near it
 _MOST_BYTES = 10**19
@@ -22,11 +22,13 @@ class Domain(Record):
         lowest: the smallest; None where it must only be above zero.
         highest: the largest.
         besides: a number outside that means something in every framework.
+        is_refused: a number outside is a mistake; elsewhere it only says nothing.
     """
 
     lowest: float | None
     highest: float
     besides: float | None = None
+    is_refused: bool = True
 
     def holds(self, number: float) -> bool:
         """Return whether a number lies within; what is not finite never does."""
@@ -49,6 +51,7 @@ _POSITIVE = Domain(None, _MOST_COUNTED)
 _AMOUNT = Domain(0, _MOST_COUNTED)
 _BYTES = Domain(0, _MOST_BYTES)
 _SHARE = Domain(0, 1)
+_LENGTH = Domain(0, _MOST_COUNTED, is_refused=False)  # -1 for no end, and the like
 
 _BY_SECTION: Mapping[str, Mapping[str, Domain]] = {
     "cluster": {
@@ -109,6 +112,7 @@ _BY_SECTION: Mapping[str, Mapping[str, Domain]] = {
         "experts_per_token": _COUNT,
         "quantized_bits": Domain(1, 64),
     },
+    "run": dict.fromkeys(("steps", "epochs"), _LENGTH),
     "recovery": {
         "walltime_seconds": _POSITIVE,
         "processes_per_node": _SIZE,
@@ -133,7 +137,8 @@ def within_domain(leaf: Value[Any]) -> Value[Any]:
         return leaf
     written = f"{number:g}" if isinstance(number, float) else shortened(number)
     note = f"{written} is not {domain.in_words}"
-    return Value(leaf.name, None, "invalid", leaf.places, note)
+    status: Status = "invalid" if domain.is_refused else "unknown"
+    return Value(leaf.name, None, status, leaf.places, note)
 
 
 def shortened(number: int) -> str:

@@ -132,6 +132,7 @@ class Looked(Record):
         keys: that state it.
         field: of the plan.
         missing: what is stated and cannot be read; empty for an unknown default.
+        meaning: of a value that is no amount: -1 fills the mesh.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Looked(Record):
     keys: tuple[StatedKey, ...] = ()
     field: Value[Any] | None = None
     missing: str = ""
+    meaning: str = ""
 
     @property
     def is_stated(self) -> bool:
@@ -222,7 +224,8 @@ class _Table:
         is_open = is_filled_in(values[0]) or (values[0] == "auto" and self.takes_auto)
         if is_open or not all(key.is_sure for key in keys):
             return Looked(name, values[0], is_known=False, keys=keys, missing=name)
-        return Looked(name, values[0], keys=keys)
+        meaning = row.meaning_of(values[0]) if row is not None else ""
+        return Looked(name, values[0], keys=keys, meaning=meaning)
 
     def _default(self, name: str) -> Looked:
         if self.hidden:
@@ -233,7 +236,7 @@ class _Table:
         default = self.catalogue.default(tuple(name.split(".")), self.version)
         if default is None:
             return Looked(name, is_known=False)
-        return Looked(name, default.value)
+        return Looked(name, default.value, meaning=row.meaning_of(default.value))
 
     def items(self, prefix: str) -> list[KeyPath]:
         """Return where the items of a list begin, or what stands for a `*`."""
@@ -311,10 +314,7 @@ class _Judgement:
             self.look(name)
             return self._tests_list(name, test, operand)
         if test in OF_NUMBERS:
-            number, other = self.number(name), self.number(operand)
-            if number is None or other is None:
-                return self._without_number(name, operand)
-            return OF_NUMBERS[test](number, other)
+            return self._tests_number(name, test, operand)
         looked = self.look(name)
         if test == "stated":
             is_open = bool(looked.missing) and not looked.is_stated
@@ -368,6 +368,20 @@ class _Judgement:
         names += operand.split(PRODUCT) if isinstance(operand, str) else []
         looked = [self.look(item) for item in names]
         return False if all(item.is_known for item in looked) else None
+
+    def _tests_number(self, name: str, test: str, operand: Operand) -> Answer:
+        """Return how a number compares with another; nothing of what is no amount."""
+        if isinstance(operand, str) and self._has_sentinel(name, operand):
+            return None
+        number, other = self.number(name), self.number(operand)
+        if number is None or other is None:
+            return self._without_number(name, operand)
+        return OF_NUMBERS[test](number, other)
+
+    def _has_sentinel(self, *names: str) -> bool:
+        """Return whether a number compared with another stands for no amount."""
+        looked = (self.look(part) for name in names for part in name.split(PRODUCT))
+        return any(item.meaning for item in looked)
 
     def number(self, operand: Operand) -> float | None:
         """Return a number, that of a key, or the product of several."""

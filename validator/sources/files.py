@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from speccheck.validator.evidence.plan import leaf_names
+from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Value
@@ -23,6 +24,8 @@ from speccheck.validator.sources.reader import (
 )
 from speccheck.validator.sources.registry import Detection, Readers, template_format
 
+# How a value is written that may stand for no amount.
+SENTINELS = frozenset({"-1", "-1.0", "0", "0.0", "-2", "auto", "none"})
 # What no setting changes: the framework is the same whatever a parent says.
 _CERTAIN = frozenset({"run.framework", "run.uses_torch"})
 
@@ -40,6 +43,48 @@ def without_defaults(reading: Reading, gaps: tuple[ReadingGap, ...]) -> Reading:
         for fact in reading.facts.facts
     ]
     return reading
+
+
+def without_sentinels(reading: Reading) -> Reading:
+    """The reading without amounts that are none: -1 that means the checkpoint's.
+
+    What a reader has made of such a value stands where the field can hold it. Changes
+    the fact sheet, which is the reading's own.
+    """
+    keyed = reading.keyed
+    table = None if keyed is None else keyed.catalogue
+    if keyed is None or table is None:
+        return reading
+    meanings: dict[tuple[str, str], str] = {}
+    for key in keyed.keys:
+        if isinstance(key.value, int | float | str) and str(key.value) in SENTINELS:
+            row = table.lookup(key.path)
+            meaning = row.meaning_of(key.value) if row is not None else ""
+            if meaning:
+                place = key.value_place
+                meanings[place.file, place.key] = f"{key.value} {meaning}"
+    if meanings:
+        facts = reading.facts.facts
+        facts[:] = [_without_sentinel(fact, meanings) for fact in facts]
+    return reading
+
+
+def _without_sentinel(fact: Fact, meanings: Mapping[tuple[str, str], str]) -> Fact:
+    """The fact as it is, or as unknown where a sentinel was taken for an amount."""
+    meaning = next(
+        (
+            meaning
+            for place in fact.places
+            if (meaning := meanings.get((place.file, place.key)))
+        ),
+        None,
+    )
+    if meaning is None:
+        return fact
+    leaf = Value[Any](fact.name, fact.value, fact.status, fact.places, fact.note)
+    if within_domain(leaf).status not in {"invalid", "unknown"}:
+        return fact
+    return fact._replace(value=None, status="unknown", note=meaning)
 
 
 def with_reasons(
@@ -326,7 +371,7 @@ def _read_document(
         )
 
         document, parents, gaps = compose(document, reader, environment)
-    reading = reader.read(document)
+    reading = without_sentinels(reader.read(document))
     if gaps:
         reading = without_defaults(reading, gaps)
     inner = [
@@ -341,7 +386,7 @@ def _read_document(
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
     """Read a script by every reader that finds something of its own in it."""
     return tuple(
-        reader.read(source)
+        without_sentinels(reader.read(source))
         for reader in readers.of_scripts(source)
         if reader.detect(source) > 0
     )

@@ -64,16 +64,12 @@ _DTYPES: Mapping[str, object] = {
 _DTYPE = one_of(_DTYPES)
 
 
-def _degree(value: object) -> object:
-    """Inference takes the degree of the checkpoint where -1 stands."""
-    return (
-        Unusable("-1: as the checkpoint has it") if value == -1 else integer_text(value)
-    )
-
-
 _DEGREES: Fields = {
-    "tensor_model_parallel_size": ("parallelism.tensor_parallel_size", _degree),
-    "pipeline_model_parallel_size": ("parallelism.pipeline_parallel_size", _degree),
+    "tensor_model_parallel_size": ("parallelism.tensor_parallel_size", integer_text),
+    "pipeline_model_parallel_size": (
+        "parallelism.pipeline_parallel_size",
+        integer_text,
+    ),
     "virtual_pipeline_model_parallel_size": (
         "parallelism.virtual_stages",
         integer_text,

@@ -193,6 +193,13 @@ def _state_job(config: Config) -> None:
     _checkpoints(config)
     _start(config)
     _telemetry(config)
+    _workers(config.section("data"))
+
+
+def _workers(data: Config) -> None:
+    """Without workers OLMo hands the loader neither setting (olmo/data/__init__.py)."""
+    if data.whole("num_workers") == 0:
+        data.drop("data.prefetch_factor", "data.persistent_workers")
 
 
 def _sharding(config: Config) -> None:

@@ -85,6 +85,7 @@ _OF_ALLOCATIONS = frozenset(
 _WRAPPERS = 4  # words in front of salloc: `nohup time salloc ...`
 _COMPONENT = lazy_pattern(r"^#SBATCH[ \t]+(?:het|pack)job\b", re.MULTILINE)
 # What another tool fills in: `{TIME}`, `<hours>`, `__NODES__`, `YOUR_ACCOUNT`.
+_FEATURE_SIGN = lazy_pattern(r"[&,*()\s]+")
 _PLACEHOLDER = lazy_pattern(
     r"\{\w+\}|<[^<>]+>|__\w+__|^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|\[[A-Z_]+\]"
 )
@@ -297,6 +298,24 @@ def _state_gpus(sheet: FactSheet, source: Source, request: SlurmRequest) -> None
     share = request.find("--gpus-per-task")
     if share is not None and not known:
         _state_share(sheet, source, request, share)
+    feature = request.find("--constraint")
+    if feature is not None:
+        _state_feature(sheet, feature)
+
+
+def _state_feature(sheet: FactSheet, requested: Requested) -> None:
+    """What follows from features that nodes must have, where they name a GPU.
+
+    `h100&80gb` names a board in two words. One of several GPUs will do in `a100|h100`;
+    no feature that a site has named for itself says anything.
+    """
+    if {"|", "["} & {*requested.text} or _PLACEHOLDER.search(requested.text):
+        return
+    words = [word for word in _FEATURE_SIGN.split(requested.text) if word]
+    for name in ("-".join(words), *words):
+        with suppress(UnknownName):
+            gpu_facts(sheet, name, requested.place)
+            return
 
 
 def _state_share(
