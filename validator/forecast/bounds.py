@@ -149,7 +149,7 @@ BOUNDED = {"cluster.world_size": least_gpus, "cluster.nodes": least_nodes}
 
 def _number(leaf: Value[int]) -> int | None:
     """Return a number that is surely meant; nothing of a default or a doubt."""
-    if leaf.status not in _SURE or not isinstance(leaf.value, int):
+    if leaf.status not in _SURE or leaf.only_if or not isinstance(leaf.value, int):
         return None
     return leaf.value if leaf.value > 0 else None
 
