@@ -7,8 +7,9 @@ The sha256 of its content is named in every report.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import speccheck.schemas
@@ -271,7 +272,8 @@ class Clause(Record):
 
     level: before profiles raise it. applies_when: names of conditions, all of which
     must hold. evidence: kinds of evidence that a rule may need. origin: what the
-    clause rests on, by kind (claims, primary, secondary, ...).
+    clause rests on, by kind (claims, primary, secondary, ...). remedies: by framework,
+    launcher or scheduler, in place of the remedy that holds for all.
     """
 
     id: str
@@ -290,6 +292,14 @@ class Clause(Record):
     origin: Mapping[str, tuple[str, ...]]
     note: str
     deprecated: Deprecation | None = None
+    remedies: Mapping[str, str] = MappingProxyType({})
+
+    def remedy_for(self, programs: Iterable[str]) -> str:
+        """Return the remedy in the words of the first program that has its own."""
+        for name in programs:
+            if name in self.remedies:
+                return self.remedies[name]
+        return self.remedy
 
     def requirement_text(
         self, numbers: Mapping[str, NumberValue | None] | None = None
@@ -572,6 +582,7 @@ def _clause(key: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Clause:
         origin={kind: tuple(names) for kind, names in row["origin"].items()},
         note=row.get("note", ""),
         deprecated=deprecation_of(row.get("deprecated")),
+        remedies=row.get("remedies", {}),
     )
 
 
