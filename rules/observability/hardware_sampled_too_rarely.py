@@ -68,9 +68,15 @@ def hardware_sampled_too_rarely(
     frames = {} if is_replaced else frames_of(metrics, dictionary)
     kepts = [*_judged(metrics, dictionary, frames, limit)]
     if not kepts:
+        looped = _of_training_loop(metrics, dictionary, limit)
         yield unknown(
-            "no log samples the hardware more than once",
-            missing=["gpu.utilization"],
+            f"{', '.join(looped)}: logged with the training steps, and no sample of "
+            f"the hardware by its own clock"
+            if looped
+            else "no log samples the hardware more than once",
+            missing=["hardware samples without steps"]
+            if looped
+            else ["gpu.utilization"],
             at=metrics.count,
         )
         return
@@ -96,18 +102,35 @@ def hardware_sampled_too_rarely(
     )
 
 
-def _judged(
-    metrics: Metrics, dictionary: MetricDictionary, frames: Frames, limit: Hardware
-) -> Iterator[Kept]:
-    result = (
+def _hardware(dictionary: MetricDictionary, limit: Hardware) -> Iterator[str]:
+    """Yield the metrics of the hardware that are asked for at the interval."""
+    return (
         entry.id
         for entry in dictionary.entries.values()
         if entry.group in _GROUPS
         and entry.interval_steps is None
         and (entry.interval_seconds or limit.hw_interval + 1) <= limit.hw_interval
     )
+
+
+def _of_training_loop(
+    metrics: Metrics, dictionary: MetricDictionary, limit: Hardware
+) -> list[str]:
+    """Return the metrics of the hardware that the training loop logs by its steps."""
+    return sorted(
+        {
+            series.metric.need()
+            for series in series_of(metrics, _hardware(dictionary, limit))
+            if any(step is not None for step in series.steps.or_else(()))
+        }
+    )
+
+
+def _judged(
+    metrics: Metrics, dictionary: MetricDictionary, frames: Frames, limit: Hardware
+) -> Iterator[Kept]:
     best: dict[str, Kept | None] = {}
-    for series in series_of(metrics, result):
+    for series in series_of(metrics, _hardware(dictionary, limit)):
         title, run = title_of(series), series.run.value
         frame = frames.get(run) or frames.get(None) or (inf, -inf)
         gaps = [

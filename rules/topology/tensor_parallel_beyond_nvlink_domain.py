@@ -42,8 +42,7 @@ def tensor_parallel_beyond_nvlink_domain(
         yield passed(at=at, measured=ranks, required=size)
         return
     yield fail(
-        f"tensor-parallel size {ranks} exceeds the {size} GPUs that fast "
-        f"links join",
+        f"tensor-parallel size {ranks} exceeds the {size} GPUs that fast links join",
         at=at,
         measured=ranks,
         required=size,
