@@ -55,6 +55,7 @@ WITHOUT_A_TRAP = frozenset(
         "tensor_overlap_without_sequence_parallel",
         "text_loaded_as_another_type",
         "tf32_switched_off",
+        "throughput_not_logged",
         "variable_of_newer_release",
         "verbose_debug_logging",
         "watchdog_shorter_than_gathered_save",

@@ -48,9 +48,9 @@ def expected_waste_above_limit(
     repeated = 1 - useful_share(interval, 0, failures.upper, 0)
     if repeated > limit.waste_max:
         yield fail(
-            f"{repeated:.1%} of the run is repeated after failures at the least: a save "
-            f"every {duration(interval)} and a failure every {duration(mtbf)}; at most "
-            f"{limit.waste_max:.1%} may be lost",
+            f"{repeated:.1%} of the run is repeated after failures at the least: a "
+            f"save every {duration(interval)} and a failure every {duration(mtbf)}; at "
+            f"most {limit.waste_max:.1%} may be lost",
             at=[checkpoint.interval_seconds, checkpoint.interval_steps],
             measured=repeated,
             required=limit.waste_max,

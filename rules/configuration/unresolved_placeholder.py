@@ -78,7 +78,7 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
                 at=[key.place for key in unfilled],
                 measured=_text(unfilled[0]),
                 required="a value",
-                cost="the run takes the placeholder for the value, or stops at start-up",
+                cost="the run takes the placeholder for a value, or stops at start-up",
             )
         elif file.keys:
             yield passed()

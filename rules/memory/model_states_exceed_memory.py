@@ -60,8 +60,8 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
         if states.lower <= available or is_adapter or is_cut(plan):
             yield fail(
                 f"one GPU holds at least {gigabytes(least)} "
-                f"({_arithmetic(forecast)}); of its {gigabytes(capacity)} a job can use "
-                f"{limit.peak_share:.0%}, {gigabytes(available)}",
+                f"({_arithmetic(forecast)}); of its {gigabytes(capacity)} a job can "
+                f"use {limit.peak_share:.0%}, {gigabytes(available)}",
                 at=at,
                 measured=least,
                 required=available,
@@ -82,8 +82,8 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
         return
     if peak.lower > available:
         yield unknown(
-            f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}, "
-            f"unless the frozen weights are loaded in 4 bits or lie on several GPUs",
+            f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}"
+            f", unless the frozen weights are loaded in 4 bits or lie on several GPUs",
             missing=("model.quantized_bits", "parallelism.data_parallel_size"),
             at=at,
         )

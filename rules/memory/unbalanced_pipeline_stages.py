@@ -1,8 +1,8 @@
 r"""A pipeline stage that has much more work than the others.
 
 Why it hurts: the slowest stage sets the pace of every micro-batch. A large vocabulary
-makes the output layer as dear as several layers, and it stands on the last stage; stages
-that are filled by hand are easily filled wrongly.
+makes the output layer as dear as several layers, and it stands on the last stage;
+stages that are filled by hand are easily filled wrongly.
 
 What passes: a slowest stage close to the mean. An embedding is looked up and costs no
 time; of mixtures the experts that a token passes count.

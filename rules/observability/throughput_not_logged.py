@@ -6,7 +6,8 @@ tokens per second, or the utilisation of the GPUs, nobody sees the waste.
 What passes: tokens or samples per second, or model FLOPS utilisation, in the logs.
 
 Where it does not apply: small jobs; the profiles of size class M and above add the
-clause. Megatron-LM, whose log line has the time of each iteration in any case. Where the log of a run is at hand and its files do not say, the log shows it.
+clause. Megatron-LM, whose log line has the time of each iteration in any case. Where
+the log of a run is at hand and its files do not say, the log shows it.
 
 Source: NVIDIA/Megatron-LM megatron/training/training.py; torchtitan
 components/metrics.py.
@@ -24,7 +25,6 @@ from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import LogsAtHand, Run, Telemetry
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
-
 
 # elapsed time per iteration: megatron/training/training.py (training_log)
 _WITH_STEP_TIMES = frozenset({"megatron-lm", "megatron-bridge"})

@@ -66,7 +66,7 @@ def recovery_budget_exceeded(
             at=at,
             measured=total,
             required=limit.recovery_max,
-            cost=f"every GPU of the job stands still for {total:,.0f} s at each failure",
+            cost=f"every GPU of the job waits for {total:,.0f} s at each failure",
         )
         return
     missing = [leaf.name for _, _, leaf in phases if leaf not in at]

@@ -44,9 +44,9 @@ def watchdog_in_effect_off(
         yield passed(at=timeout, measured=seconds, required=limit.timeout_max)
         return
     yield fail(
-        f"the collective timeout is {seconds:,.0f} s ({duration(seconds)}), so that a "
-        f"hang would hold every GPU until a person looks; {limit.timeout_max:,.0f} s "
-        f"are enough for hours of tokenising",
+        f"the collective timeout is {seconds:,.0f} s ({duration(seconds)}): a hang "
+        f"holds every GPU until a person looks; at most {limit.timeout_max:,.0f} s are "
+        f"enough for hours of tokenising",
         at=timeout,
         measured=seconds,
         required=limit.timeout_max,

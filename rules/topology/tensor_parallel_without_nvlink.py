@@ -23,7 +23,6 @@ Good::
 from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
-
 _NVIDIA = "nvidia"
 
 

@@ -307,7 +307,7 @@ class StageImbalance(Record):
 
 
 def stage_imbalance(dimensions: Dimensions, split: Sequence[int]) -> StageImbalance:
-    """Return how unequal stages are in work, which is what each token is multiplied with.
+    """Return how unequal stages are in work: what each token is multiplied with.
 
     The output layer is work of the last stage; an embedding is looked up and costs
     nothing. Of mixtures only the experts that a token passes count.
