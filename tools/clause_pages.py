@@ -58,7 +58,7 @@ def pages() -> dict[str, str]:
         texts[page_name(code)] = "\n".join(parts).rstrip() + "\n"
     for name in editions():
         later = load_edition(name)
-        if later.extends is not None:
+        if later.extends is not None and later.extends.id == edition.id:
             texts[f"{name}.md"] = _additions(later, load_edition(later.extends.id))
     return texts
 
@@ -111,7 +111,7 @@ def _index(edition: Edition) -> str:
     later = [
         f"- [Edition {name}]({name}.md): the clauses that it adds"
         for name in editions()
-        if load_edition(name).extends
+        if (base := load_edition(name).extends) and base.id == edition.id
     ]
     if later:
         lines += ["", "Editions that extend this one:", "", *later]

@@ -17,6 +17,7 @@ from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
 
+DEFAULT_EDITION = "1.1"  # that of every run that names none
 DRAFT = "-draft"  # at the end of the id of an edition that is no more than one
 
 
@@ -462,13 +463,13 @@ def editions() -> tuple[str, ...]:
     return editions_in(_EDITIONS, COMPILED)
 
 
-def load_edition(name: str = "1.0") -> Edition:
+def load_edition(name: str = DEFAULT_EDITION) -> Edition:
     """Load an edition by its id, or by the path of a folder or compiled file.
 
     Raises UnknownEdition when there is none, it cannot be read, or its content is not
     that of its sha256.
     """
-    # A cache of its own would keep `load_edition()` beside `load_edition("1.0")`.
+    # A cache of its own would keep `load_edition()` beside `load_edition("1.1")`.
     return _loaded(name)
 
 

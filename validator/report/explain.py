@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from speccheck.validator.editions.edition import Clause, Edition
+from speccheck.validator.editions.edition import DEFAULT_EDITION, Clause, Edition
 from speccheck.validator.editions.show import clause_text, tombstone_text
 from speccheck.validator.evidence.measurement.cost import cost_of, cost_text
 from speccheck.validator.evidence.spelling import nearest
@@ -157,10 +157,10 @@ def rule_page(rule: Rule, edition: Edition) -> str:
     clause = edition.clauses[rule.clause]
     text = rule_text(rule)
     level = _LEVEL_IN_REPORT[clause.level]
-    page = clause.area.lower() if edition.id == "1.0" else edition.id
+    page = clause.area.lower() if edition.id == DEFAULT_EDITION else edition.id
     place = f"../clauses/{page}.md#{clause.id.lower()}"
     title = f"[{clause.id}]({place}), {plain(clause.title)}"
-    since = "" if edition.id == "1.0" else f"; from edition {edition.id} on"
+    since = "" if edition.id == DEFAULT_EDITION else f"; from edition {edition.id} on"
     cost = _cost_text(rule)
     parts = [
         f"# {rule.name}",
