@@ -27,7 +27,7 @@ from speccheck.validator.evidence.framework_keys import dotted
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
+from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule, unknown
 
 # A whole value in braces, or angle brackets round words that ask to be filled in.
 _UNFILLED = lazy_pattern(
@@ -50,7 +50,6 @@ _WITH_VARIABLES = frozenset({"skypilot"})
 # OmegaConf's word for a value that a command line must give: it never starts without.
 _MANDATORY = "???"
 _WITH_MANDATORY = frozenset({"nemo1", "nemo-rl", "verl", "torchtune", "hyperpod"})
-_SHOWN = 3
 
 
 @rule(clause="CONF-008")
@@ -65,11 +64,7 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
             mandatory = [key for key in unfilled if _text(key) == _MANDATORY]
             unfilled = [key for key in unfilled if _text(key) != _MANDATORY]
             if mandatory:
-                yield unknown(
-                    f"{_named(mandatory)}: a command line has to fill that in",
-                    missing=("launch script",),
-                    at=[key.place for key in mandatory],
-                )
+                yield _left_open(mandatory)
                 if not unfilled:
                     continue
         if unfilled:
@@ -84,17 +79,21 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
             yield passed()
 
 
+def _left_open(keys: list[StatedKey]) -> Verdict:
+    text = f"{_named(keys)}: a command line has to fill that in"
+    places = [key.place for key in keys]
+    return unknown(text, missing=("launch script",), at=places)
+
+
 def _text(key: StatedKey) -> str:
     return str(key.value).strip()
 
 
 def _named(keys: list[StatedKey]) -> str:
-    """Return which keys hold placeholders, the first few by name."""
-    if len(keys) == 1:
-        return f"{dotted(keys[0].path)} is still the placeholder {_text(keys[0])}"
-    shown = ", ".join(f"{dotted(key.path)} {_text(key)}" for key in keys[:_SHOWN])
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return f"{len(keys)} values are still placeholders: {shown}{more}"
+    """Return which keys hold placeholders, the first of them by name."""
+    first = f"{dotted(keys[0].path)} is still the placeholder {_text(keys[0])}"
+    more = len(keys) - 1
+    return f"{first}, and so are {more} more values" if more else first
 
 
 def _is_placeholder(key: StatedKey, file: KeyedFile, filled: set[KeyPath]) -> bool:

@@ -30,7 +30,10 @@ from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.forecast.plan_facts import is_cut, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast
-from speccheck.validator.models.training_memory import HALF_PRECISION_BITS
+from speccheck.validator.models.training_memory import (
+    FEWEST_BITS,
+    HALF_PRECISION_BITS,
+)
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -100,13 +103,11 @@ def _least_share(plan: TrainingPlan) -> float:
     Where no file says in how many bits the base is loaded it may be four, and where
     none says how many ranks hold it, it may lie on all GPUs of a node.
     """
-    if plan.value("model.quantized_bits").is_known:
-        share = 1.0
-    else:
-        share = _FEWEST_BITS / HALF_PRECISION_BITS
+    is_known = plan.value("model.quantized_bits").is_known
+    share = 1.0 if is_known else FEWEST_BITS / HALF_PRECISION_BITS
     if is_cut(plan) or plan.value("parallelism.data_parallel_size").is_known:
         return share
-    return share / plan.value("cluster.gpus_per_node").or_else(_MOST_GPUS)
+    return share / plan.value("cluster.gpus_per_node").need()
 
 
 _PLACES = (
@@ -117,7 +118,6 @@ _PLACES = (
     "model.hidden_size",
     "model.layers",
 )
-_FEWEST_BITS, _MOST_GPUS = 4, 16
 _REMEDY = "Shard weights, gradients and optimizer state over more ranks."
 _ADAPTERS = "If adapters alone are trained, say so: --role lora."
 

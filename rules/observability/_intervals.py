@@ -126,6 +126,17 @@ def frames_of(metrics: Metrics, dictionary: MetricDictionary) -> Frames:
     return {run: (min(time), max(time)) for run, time in times.items()}
 
 
+def names_by_step(metrics: Metrics, names: Iterable[str]) -> list[str]:
+    """Return those of some metrics that the training loop logs by its steps."""
+    return sorted(
+        {
+            series.metric.need()
+            for series in series_of(metrics, names)
+            if any(sample.step is not None for sample in samples_of(series))
+        }
+    )
+
+
 def sampling_gaps(series: Metric, frame: tuple[float, float]) -> list[float]:
     """Seconds between samples, and from them to the ends of the training.
 

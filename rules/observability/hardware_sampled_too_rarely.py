@@ -34,6 +34,7 @@ from speccheck.rules.observability._intervals import (
     better,
     frames_of,
     kept,
+    names_by_step,
     sampling_gaps,
 )
 from speccheck.validator.evidence.measurement.telemetry import (
@@ -68,7 +69,7 @@ def hardware_sampled_too_rarely(
     frames = {} if is_replaced else frames_of(metrics, dictionary)
     kepts = [*_judged(metrics, dictionary, frames, limit)]
     if not kepts:
-        looped = _of_training_loop(metrics, dictionary, limit)
+        looped = names_by_step(metrics, _hardware(dictionary, limit))
         yield unknown(
             f"{', '.join(looped)}: logged with the training steps, and no sample of "
             f"the hardware by its own clock"
@@ -110,19 +111,6 @@ def _hardware(dictionary: MetricDictionary, limit: Hardware) -> Iterator[str]:
         if entry.group in _GROUPS
         and entry.interval_steps is None
         and (entry.interval_seconds or limit.hw_interval + 1) <= limit.hw_interval
-    )
-
-
-def _of_training_loop(
-    metrics: Metrics, dictionary: MetricDictionary, limit: Hardware
-) -> list[str]:
-    """Return the metrics of the hardware that the training loop logs by its steps."""
-    return sorted(
-        {
-            series.metric.need()
-            for series in series_of(metrics, _hardware(dictionary, limit))
-            if any(step is not None for step in series.steps.or_else(()))
-        }
     )
 
 
