@@ -9,7 +9,7 @@ import pytest
 import speccheck.schemas
 from speccheck.validator.cli.main import main
 from speccheck.validator.editions.edition import DEFAULT_EDITION, load_edition
-from speccheck.validator.editions.source import DEFAULT_EDITION, load_edition_source
+from speccheck.validator.editions.source import load_edition_source
 from speccheck.validator.report.document import Heading, Strong
 from speccheck.validator.report.specification.chapters import normative
 from speccheck.validator.report.specification.document import (
