@@ -43,7 +43,7 @@ def test_a_test_result_names_what_was_tested_by_what() -> None:
         "result": "PASSED",
         "configuration": [
             {
-                "name": "speccheck edition 1.1",
+                "name": "speccheck edition 1.0",
                 "uri": "urn:speccheck:edition:1.0",
                 "digest": {"sha256": "2b" * 32},
                 "annotations": {

@@ -252,7 +252,7 @@ def test_the_text_is_one_screen(predicate: Predicate) -> None:
     assert len(lines) <= 28
     assert max(map(len, lines)) <= 80
     assert lines[0] == "SYNTHETIC: made by speccheck simulate; this certifies nothing"
-    told = "azure-nd96isr-h100-v5 of azure · edition 1.1 (approved) · 3 specimens"
+    told = "azure-nd96isr-h100-v5 of azure · edition 1.0 (approved) · 3 specimens"
     assert told in lines
     assert "L3 on 3 tracks, L2 on 3 tracks" in lines
     assert "checkpoint-recovery     ✓   ✓   ✗     100%" in lines

@@ -53,7 +53,7 @@ def block(out: str, head: str) -> list[str]:
 def test_two_logs_are_one_run(run: Run) -> None:
     _, out, _ = run("healthy.jsonl", "healthy.prom")
     assert out.splitlines()[4:8] == [
-        "  healthy.jsonl · jsonl · 30 lines · run synthetic-gh200-2nodes · edition 1.1",
+        "  healthy.jsonl · jsonl · 30 lines · run synthetic-gh200-2nodes · edition 1.0",
         "    2026-05-04 08:00:00 to 08:17:29 UTC · 17.5 min · tells its end",
         "  healthy.prom · prometheus · 350 lines",
         "    2026-05-04 08:00:00 to 08:17:00 UTC · 17 min",

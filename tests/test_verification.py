@@ -279,7 +279,7 @@ def test_an_edition_that_is_not_ours_is_open(trial: Trial, capsys: Capture) -> N
     changed["edition"]["sha256"] = "0" * 64
     trial.sign(changed)
     assert trial.verify() == 3
-    assert "edition 1.1 of the certificate is 0000000000000000" in _joined(capsys)
+    assert "edition 1.0 of the certificate is 0000000000000000" in _joined(capsys)
 
 
 def test_a_newer_certificate_is_told(trial: Trial, capsys: Capture) -> None:

@@ -4,17 +4,15 @@ Why it hurts: the job is granted its nodes, loads the model and dies on the firs
 allocation that does not fit. No batch size helps, since activations are not even
 counted.
 
-What passes: the peak of states, activations and logits, estimated from above, fits into
-the share of memory that the clause leaves to it. It fails where the lower bound alone
-is more than that. Between the two the answer is unknown, with both numbers. Adapters
-need the frozen weights all the same, at the bits in which they are loaded.
+What passes: the peak, estimated from above, fits into the share of memory that the
+clause leaves to it. It fails where the lower bound alone is more than that. Between the
+two the answer is unknown, with both numbers. Adapters need the frozen weights too.
 
 Where it does not apply: a model that nothing shards is judged by its own rule.
 
 Source: Rajbhandari et al. 2020 (arXiv:1910.02054), state of each parameter by stage;
 NVIDIA/Megatron-LM megatron/training/theoretical_memory_usage.py; Korthikanti et al.
-2022 (arXiv:2205.05198). Of 230 published readings none is below the lower bound, and
-none above the upper one with the tolerance.
+2022 (arXiv:2205.05198). No published reading of 230 leaves the bounds.
 
 Bad::
 
@@ -30,10 +28,7 @@ from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.forecast.plan_facts import is_cut, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast
-from speccheck.validator.models.training_memory import (
-    FEWEST_BITS,
-    HALF_PRECISION_BITS,
-)
+from speccheck.validator.models.training_memory import FEWEST_SHARE
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -83,18 +78,14 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
             required=available,
         )
         return
-    if peak.lower > available:
-        yield unknown(
-            f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}"
-            f", unless the frozen weights are loaded in 4 bits or lie on several GPUs",
-            missing=("model.quantized_bits", "parallelism.data_parallel_size"),
-            at=at,
-        )
-        return
     known = f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}"
-    if not total.missing and peak.upper < float("inf"):
+    missing = total.missing
+    if peak.lower > available:
+        known += ", unless its frozen weights are in 4 bits or lie on several GPUs"
+        missing = ("model.quantized_bits", "parallelism.data_parallel_size")
+    elif not missing and peak.upper < float("inf"):
         known += f", at most {gigabytes(peak.upper)}: too close to tell"
-    yield unknown(known, missing=total.missing, at=at)
+    yield unknown(known, missing=missing, at=at)
 
 
 def _least_share(plan: TrainingPlan) -> float:
@@ -104,7 +95,7 @@ def _least_share(plan: TrainingPlan) -> float:
     none says how many ranks hold it, it may lie on all GPUs of a node.
     """
     is_known = plan.value("model.quantized_bits").is_known
-    share = 1.0 if is_known else FEWEST_BITS / HALF_PRECISION_BITS
+    share = 1.0 if is_known else FEWEST_SHARE
     if is_cut(plan) or plan.value("parallelism.data_parallel_size").is_known:
         return share
     return share / plan.value("cluster.gpus_per_node").need()

@@ -10,9 +10,8 @@ of time that samples cover. Of two series of the same thing the denser one count
 What else fails: series that begin after training did, or end before it, unless a node
 was replaced.
 
-Where it does not apply: metrics that the dictionary asks for less often, and those that
-the training loop logs by its steps. A single sample has no interval: that is unknown,
-and so are logs without such series.
+Where it does not apply: metrics that are asked for less often, and those of the training
+loop. Logs without two samples are unknown.
 
 Source: NVIDIA/dcgm-exporter (30 s); facebookresearch/gcm (10 s).
 
@@ -51,7 +50,7 @@ _GROUPS = frozenset({"accelerator", "energy", "errors", "memory"})
 
 
 class Hardware(Numbers):
-    """The interval, and how far samples may stray from it."""
+    """The interval, and how far samples may stray."""
 
     hw_interval: float
     typical_gap: float
@@ -69,17 +68,10 @@ def hardware_sampled_too_rarely(
     frames = {} if is_replaced else frames_of(metrics, dictionary)
     kepts = [*_judged(metrics, dictionary, frames, limit)]
     if not kepts:
-        looped = names_by_step(metrics, _hardware(dictionary, limit))
-        yield unknown(
-            f"{', '.join(looped)}: logged with the training steps, and no sample of "
-            f"the hardware by its own clock"
-            if looped
-            else "no log samples the hardware more than once",
-            missing=["hardware samples without steps"]
-            if looped
-            else ["gpu.utilization"],
-            at=metrics.count,
-        )
+        looped = ", ".join(names_by_step(metrics, _hardware(dictionary, limit)))
+        text = f"{looped}: logged with the steps, and not by a clock of its own"
+        text = text if looped else "no log samples the hardware more than once"
+        yield unknown(text, missing=["gpu.utilization by time"], at=metrics.count)
         return
     bad = sorted(
         (item for item in kepts if item.faults),
