@@ -61,6 +61,7 @@ def test_remedies_by_framework_are_a_sentence_each() -> None:
     assert long == []
 
 
+@pytest.mark.slow
 def test_no_finding_of_a_fixture_names_a_framework_that_it_is_not_of(
     tmp_path: Path,
 ) -> None:

@@ -268,6 +268,11 @@ class UnknownEdition(Exception):  # noqa: N818 - a usage error with its own mess
     """`--spec` names no edition, or a file that holds none."""
 
 
+def level_word(level: ClauseLevel) -> str:
+    """Return what users read for a level: a clause that may be met is advice."""
+    return "advice" if level == "may" else level
+
+
 class Clause(Record):
     """One numbered requirement.
 
