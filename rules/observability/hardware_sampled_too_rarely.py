@@ -10,8 +10,8 @@ of time that samples cover. Of two series of the same thing the denser one count
 What else fails: series that begin after training did, or end before it, unless a node
 was replaced.
 
-Where it does not apply: metrics that are asked for less often, and those of the training
-loop. Logs without two samples are unknown.
+Where it does not apply: metrics that are asked for less often, and those of the
+training loop. Logs without two samples are unknown.
 
 Source: NVIDIA/dcgm-exporter (30 s); facebookresearch/gcm (10 s).
 
