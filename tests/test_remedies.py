@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rule_fixtures import findings_of, load, of_files
-from speccheck.validator.editions.edition import Clause, editions, load_edition
+from speccheck.validator.editions.edition import Clause, load_edition
 
 # Names by which users know frameworks, and those of the plans that may read them.
 PROGRAMS = {
@@ -24,7 +24,7 @@ PROGRAMS = {
     "verl": {"verl"},
 }
 NAMED = {name: re.compile(rf"\b{name}\b") for name in PROGRAMS}
-LATEST = load_edition(editions()[-1])
+LATEST = load_edition()
 
 
 def programs_in(text: str) -> set[str]:
