@@ -44,9 +44,15 @@ def expected_waste_above_limit(
     forecast = checkpoint_forecast(plan)
     interval = forecast.named("interval").need().value
     failures = forecast.named("time_between_failures").need()
-    mtbf = failures.value
-    repeated = 1 - useful_share(interval, 0, failures.upper, 0)
-    if repeated > limit.waste_max:
+    mtbf, stall_time = failures.value, forecast.named("stall")
+    stall = stall_time.estimate
+    if stall is None or (
+        stall.kind == "advisory" and not checkpoint.save_seconds.is_known
+    ):
+        repeated = 1 - useful_share(interval, 0, failures.upper, 0)
+        if repeated <= limit.waste_max:
+            stall_time.need()
+            checkpoint.save_seconds.need()
         yield fail(
             f"{repeated:.1%} of the run is repeated after failures at the least: a "
             f"save every {duration(interval)} and a failure every {duration(mtbf)}; at "
@@ -57,9 +63,6 @@ def expected_waste_above_limit(
             cost=f"{repeated:.1%} of the bill buys no progress",
         )
         return
-    stall = forecast.named("stall").need()
-    if stall.kind == "advisory":
-        checkpoint.save_seconds.need()
     waste = forecast.named("expected_waste").need().value
     at = [
         checkpoint.save_seconds,
