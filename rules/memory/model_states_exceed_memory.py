@@ -98,7 +98,8 @@ def _least_share(plan: TrainingPlan) -> float:
     share = 1.0 if is_known else FEWEST_SHARE
     if is_cut(plan) or plan.value("parallelism.data_parallel_size").is_known:
         return share
-    return share / plan.value("cluster.gpus_per_node").need()
+    gpus: int = plan.value("cluster.gpus_per_node").need()
+    return share / gpus
 
 
 _PLACES = (

@@ -64,7 +64,7 @@ def logs_too_rarely(
         yield _by_time(steps * step.need(), limit, [*interval.places, *step.places])
         return
     shortest = _shortest_step(plan)
-    if shortest is None or steps * shortest <= limit.log_seconds:
+    if steps * shortest <= limit.log_seconds:
         step.need()
     yield fail(
         f"a log line every {steps:,} steps, which take {steps * shortest:,.0f} s at "
@@ -78,13 +78,13 @@ def logs_too_rarely(
     )
 
 
-def _shortest_step(plan: TrainingPlan) -> float | None:
-    """Return the seconds of a step by the forecast, from below; None without."""
+def _shortest_step(plan: TrainingPlan) -> float:
+    """Return the seconds of a step by the forecast, from below; 0 without."""
     # Dear, and few plans tell as much.
     from speccheck.validator.forecast.step import step_forecast  # noqa: PLC0415
 
     estimate = step_forecast(plan).named("step_seconds").estimate
-    return None if estimate is None else estimate.lower
+    return 0 if estimate is None else estimate.lower
 
 
 def _remedy(interval: Value[int], limit: LogLimit) -> str:
