@@ -63,7 +63,7 @@ def test_the_document_has_its_schema(capsys: pytest.CaptureFixture[str]) -> None
     [
         (
             ["1.0", "9.9"],
-            "no edition 9.9: known is 1.0, 1.1, 1.2-draft, or give a folder",
+            "no edition 9.9: known is 1.0, 1.1, 1.2-draft, or",
         ),
         (["1.0", "1.1", "--output", "xml"], "--output xml: must be text or json"),
         (["1.0", "1.1", "--on", "none.json"], "none.json: no such file"),
