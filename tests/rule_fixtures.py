@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from fleet_fixtures import fleet_findings
+from speccheck.validator.editions.edition import DEFAULT_EDITION
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import (
     FileIgnore,
@@ -39,7 +40,7 @@ class RuleFixture:
     also: names of other clauses and rules to judge by. policy: what settings say.
     today: the date of UTC that counts as now. fleet: nodes instead of files
     (fleet_fixtures.py). declaration: what a judgement for a certificate says of itself.
-    spec: the edition, for a clause that 1.0 does not have.
+    spec: the edition, where it is not the default.
     """
 
     path: Path
@@ -51,7 +52,7 @@ class RuleFixture:
     today: str = ""
     fleet: dict[str, Any] = field(default_factory=dict)
     declaration: dict[str, Any] = field(default_factory=dict)
-    spec: str = "1.0"
+    spec: str = DEFAULT_EDITION
 
     @property
     def rule(self) -> str:

@@ -159,7 +159,7 @@ def told(*words: str) -> tuple[int, str]:
 def test_the_text_tells_time_nodes_clauses_and_commands() -> None:
     code, text = told("--plan", "--profile", f"instance/{TYPE}", "--nodes", "4")
     assert code == 0
-    assert text.startswith(f"Level L3 of edition 1.0 for {TYPE}: 8 steps, 4 nodes")
+    assert text.startswith(f"Level L3 of edition 1.1 for {TYPE}: 8 steps, 4 nodes")
     assert "$ srun --nodes=4 --ntasks-per-node=8" in text
     assert f"must be at most {limit_of('recovery_p95')} s" in " ".join(text.split())
     assert '{"time": "2026-11-21T20:10:00Z", "event": "run.failure_injected"' in text

@@ -60,7 +60,7 @@ def test_text_report_shows_place_arithmetic_remedy_and_exit_code(
 ) -> None:
     code, out, err = run(capsys, "ds.json", *JOB)
     assert (code, err) == (1, "")
-    assert "ds.json - deepspeed - 64 GPUs (8 nodes x 8) - edition 1.0" in ascii_of(out)
+    assert "ds.json - deepspeed - 64 GPUs (8 nodes x 8) - edition 1.1" in ascii_of(out)
     assert "error BATCH-001 global_batch_differs_from_product" in out
     assert "    ds.json:2:23\n" in out
     assert '     2 |   "train_batch_size": 512,\n' in out

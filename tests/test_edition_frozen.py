@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from compile_edition import main as compile_editions
-from edition_folders import SCHEMAS, base
+from edition_folders import SCHEMAS, base, write
 from freeze import CannotFreeze, freeze
 from freeze import main as freeze_main
 from speccheck.validator.cli.main import main as speccheck
@@ -75,7 +75,7 @@ def test_what_extends_a_frozen_edition_is_held_to_its_hash(
     approved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     freeze("1.0", DAY, approved)
-    shutil.copytree(SCHEMAS / "1.1-draft", approved / "1.1-draft")
+    write(approved, "1.1-draft", {})
     assert compile_editions([str(approved / "1.1-draft")]) == 0
     path = approved / "1.0/edition.yaml"
     path.write_text(path.read_text("utf-8").replace("title: Req", "title: The req"))
@@ -160,7 +160,9 @@ def test_an_approved_edition_of_other_content_certifies_nothing(
 def test_a_draft_writes_no_certificate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--profile", "instance/azure-nd96isr-h100-v5", "--spec", "1.1-draft"]
+    draft = write(tmp_path / "editions", "1.1-draft", {})
+    assert compile_editions([str(draft)]) == 0
+    words = ["--profile", "instance/azure-nd96isr-h100-v5", "--spec", str(draft)]
     out = tmp_path / "certificate.json"
     words += ["--evidence", str(tmp_path), "--out", str(out)]
     assert speccheck(["certify", *words]) == 2
@@ -177,7 +179,9 @@ def test_a_draft_does_not_judge_for_certification(
     path.write_text(
         '{"train_batch_size": 64, "zero_optimization": {"stage": 2}}', encoding="utf-8"
     )
-    words = ["--spec", "1.1-draft", "--fail-on", "never", str(path)]
+    draft = write(tmp_path / "editions", "1.1-draft", {})
+    assert compile_editions([str(draft)]) == 0
+    words = ["--spec", str(draft), "--fail-on", "never", str(path)]
     assert speccheck([*words, "--profile", "certify"]) == 2
     assert capsys.readouterr().err == (
         "speccheck: edition 1.1-draft certifies nothing: it is a draft and will "

@@ -50,7 +50,7 @@ def evidence_on(plan: TrainingPlan) -> Evidence:
 
 
 def only(clause: str, *, use: str = "ci", size: str | None = None) -> ComposedEdition:
-    composed = compose(load_edition(), use=use, size=size)
+    composed = compose(load_edition("1.0"), use=use, size=size)
     return composed.selecting(lambda judged: judged.clause.id == clause)
 
 

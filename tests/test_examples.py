@@ -31,7 +31,7 @@ FAILURES: dict[str, list[tuple[str, str, int]]] = {
         ("global_batch_not_divisible", "error", 45),
         ("gradient_reduction_not_overlapped", "warning", 71),
         ("key_refused", "error", 72),
-        ("watchdog_longer_than_recovery", "warning", 73),
+        ("watchdog_in_effect_off", "warning", 73),
         ("error_handling_off", "error", 106),
     ],
     "l": [

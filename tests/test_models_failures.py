@@ -135,10 +135,10 @@ def test_defaults_of_recovery_are_those_of_the_table() -> None:
 def test_a_watchdog_bounds_detection_from_above() -> None:
     found = detection(600, "")
     assert (found.value, found.lower, found.upper, found.kind) == (
-        600,
+        0.1,
         0.1,
         600,
-        "exact",
+        "advisory",
     )
 
 

@@ -156,6 +156,7 @@ def test_what_absent_flags_mean() -> None:
         "model.gated_feed_forward": False,
         "model.tied_embeddings": True,
         "model.vocabulary_multiple": 128,
+        "run.role": "pretrain",
         "run.uses_torch": True,
     }
     assert read(ARRAYS).note("data.workers") == (

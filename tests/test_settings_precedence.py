@@ -42,7 +42,7 @@ def _switch(name: str) -> Case:
 
 
 CASES = {
-    "spec": _text("spec", ("1.0", "1.0", "1.0"), "1.0"),
+    "spec": _text("spec", ("1.0", "1.0", "1.0"), "1.1"),
     "warn": _text("warn", ("1.0", "1.0", "1.0")),
     "profile": _list("profile", ("preflight", "size/L", "certify"), ["ci"]),
     "select": _list("select", ("COMM", "MEM", "BATCH")),

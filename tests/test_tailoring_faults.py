@@ -50,7 +50,7 @@ CASES = {
         "value in that unit, and unit: h"
     ),
     "CKPT-001|CKPT-01": (
-        "own.yaml:3:13: tailoring[0].clause: edition 1.0 has no clause CKPT-01: did "
+        "own.yaml:3:13: tailoring[0].clause: edition 1.1 has no clause CKPT-01: did "
         "you mean CKPT-001?"
     ),
     "max_unsaved|max_usaved": (

@@ -13,6 +13,7 @@ from speccheck.validator.editions.edition import (
     Edition,
     Number,
     editions,
+    level_word,
     load_edition,
     number_text,
 )
@@ -29,7 +30,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "clauses"
 _LEVELS = ("must", "should", "may")
 _INTRODUCTION = """\
 A clause is one numbered requirement. Its level says what a violation is in a report:
-must an error, should a warning, may an info. Levels and numbers here are those that
+must an error, should a warning, advice an info. Levels and numbers here are those that
 hold where no profile says otherwise. *Core* clauses are judged by default, *proposed*
 ones where a profile adds them. L1 is evidence of files, L2 of a live node, L3 of a
 measured run. `speccheck spec show CLAUSE` prints the same on a terminal."""
@@ -58,7 +59,7 @@ def pages() -> dict[str, str]:
         texts[page_name(code)] = "\n".join(parts).rstrip() + "\n"
     for name in editions():
         later = load_edition(name)
-        if later.extends is not None:
+        if later.extends is not None and later.extends.id == edition.id:
             texts[f"{name}.md"] = _additions(later, load_edition(later.extends.id))
     return texts
 
@@ -100,7 +101,7 @@ def _index(edition: Edition) -> str:
         "",
         _INTRODUCTION,
         "",
-        "| area | clauses | must | should | may |",
+        "| area | clauses | must | should | advice |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for code, title in edition.areas.items():
@@ -111,7 +112,7 @@ def _index(edition: Edition) -> str:
     later = [
         f"- [Edition {name}]({name}.md): the clauses that it adds"
         for name in editions()
-        if load_edition(name).extends
+        if (base := load_edition(name).extends) and base.id == edition.id
     ]
     if later:
         lines += ["", "Editions that extend this one:", "", *later]
@@ -122,7 +123,8 @@ def _clause(
     clause: Clause, composed: ComposedEdition, edition: Edition, rules: RulesByClause
 ) -> Iterator[str]:
     where = " ".join(conditions_text(clause, edition))
-    level = f"**{clause.level}** · {clause.status} · {clause.certification_level}"
+    level = f"**{level_word(clause.level)}** · {clause.status}"
+    level += f" · {clause.certification_level}"
     yield f'<a id="{clause.id.lower()}"></a>'
     paragraphs = [
         f"## {clause.id} {plain(clause.title)}",

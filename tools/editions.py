@@ -1,14 +1,20 @@
 """The editions that come with speccheck, beside each other."""
 
-from speccheck.validator.editions.edition import Edition, editions, load_edition
+from speccheck.validator.editions.edition import (
+    DEFAULT_EDITION,
+    Edition,
+    editions,
+    load_edition,
+)
 
 
 def edition_with(clause_id: str) -> Edition:
-    """The oldest edition that has a clause; raises KeyError where none has.
+    """Return the default edition, or the oldest other that has a clause.
 
-    For whoever tells about a rule: a draft may have clauses that no edition before has.
+    For pages on a rule: a draft may have clauses that the default edition lacks. Raises
+    KeyError where none has it.
     """
-    for name in editions():
+    for name in (DEFAULT_EDITION, *editions()):
         edition = load_edition(name)
         if clause_id in edition.clauses:
             return edition

@@ -314,8 +314,8 @@ _WAYS: dict[str, Words] = {
     ),
     "select": ("--select=COMM,MEM,BATCH", "--ignore=COMM-001", "--fail-on=warning"),
     "extend": ("--extend-select=OBS", "--extend-ignore=MEM", "--fail-on=never"),
-    "draft": ("--spec=1.1-draft",),
-    "two-editions": ("--enforce=1.0", "--warn=1.1-draft"),
+    "draft": ("--spec=1.2-draft",),
+    "two-editions": ("--enforce=1.0", "--warn=1.2-draft"),
     "each": ("--each",),
     "size": ("--profile=size/L",),
     "certify": ("--profile=certify",),
@@ -383,18 +383,18 @@ _COMMANDS: Words = (
 # What is looked up, and what is refused.
 _LINES = """
 rules
-rules --spec 1.1-draft
+rules --spec 1.2-draft
 spec list
-spec list --spec 1.1-draft
+spec list --spec 1.2-draft
 spec show
-spec show --spec 1.1-draft
+spec show --spec 1.2-draft
 spec coverage
 spec coverage --output json
-spec diff 1.0 1.1-draft
-spec diff 1.0 1.1-draft --output json
+spec diff 1.0 1.2-draft
+spec diff 1.0 1.2-draft --output json
 spec render
 spec render --format html --out ../out/edition.html
-spec render --spec 1.1-draft
+spec render --spec 1.2-draft
 completion bash
 completion zsh
 completion fish
@@ -449,7 +449,7 @@ def _commands() -> Iterator[Draft]:
         )
     for clause in sorted(clauses):
         lines = [("explain", clause), ("spec", "show", clause)]
-        lines.append(("explain", clause, "--spec=1.1-draft"))
+        lines.append(("explain", clause, "--spec=1.2-draft"))
         yield _draft(f"explain/{clause}", lines, {})
     for path in sorted((FIXTURES / "rules").iterdir())[::5]:
         yield _draft(f"explain/{path.name}", ("explain", path.name), {})

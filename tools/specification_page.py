@@ -1,13 +1,14 @@
-"""Writes docs/specification-1.0.md: the edition as a document.
+"""Writes docs/specification-1.1.md: the edition as a document.
 
 Run `python tools/specification_page.py`; a test holds it equal.
 """
 
 from pathlib import Path
 
+from speccheck.validator.editions.edition import DEFAULT_EDITION
 from speccheck.validator.report.specification.document import document_of, markdown
 
-EDITION = "1.0"
+EDITION = DEFAULT_EDITION
 PAGE = Path(__file__).resolve().parents[1] / "docs" / f"specification-{EDITION}.md"
 
 

@@ -3,11 +3,13 @@
 Why it hurts: NCCL falls back to plain verbs or to sockets without an error: one path
 where there are hundreds.
 
-What passes: the network has a name that begins as the clause says.
+What passes: the network has a name that begins as the clause says, or the RDMA plugin
+tells that it enabled MRC on its devices.
 
 Where it does not apply: other fabrics; runs on one node.
 
-Source: microsoft/mrc-nccl-plugin (mrc_v6 to mrc_v11).
+Source: microsoft/mrc-nccl-plugin (mrc_v6 to mrc_v11); nccl-rdma-sharp-plugins
+src/nccl_doca_verbs.c (NET/IB: MRC enabled on ...).
 
 Bad::
 
@@ -20,6 +22,8 @@ Good::
 
 from speccheck.rules.communication._ran import networks, one_verdict, several_nodes
 from speccheck.validator.evidence.measurement.collective import (
+    IGNORED_MULTIPATH,
+    MULTIPATH_OF_VERBS,
     Communicator,
     Communicators,
 )
@@ -46,17 +50,19 @@ def _judged(communicator: Communicator, prefix: str) -> Verdict | None:
     used = networks(communicator)
     if not used:
         communicator.network.need()
-    if all(network.startswith(prefix) for network in used):
+    is_of_verbs = communicator.mrc_version.value == MULTIPATH_OF_VERBS
+    if is_of_verbs or all(network.startswith(prefix) for network in used):
         return passed(
             at=[communicator.network, communicator.mrc_version],
             measured=communicator.network.value,
         )
     loaded = communicator.mrc_version.value
     why = f"; {loaded} was loaded and not taken" if loaded else ""
+    if loaded == IGNORED_MULTIPATH:
+        why = ", whose RDMA plugin was built without MRC and ignored the setting"
     return fail(
-        f"the run used the network {communicator.network.value}{why}; on this "
-        "fabric its name "
-        f"must begin with {prefix}",
+        f"the run used the network {communicator.network.value}{why}; on this fabric "
+        f"its name begins with {prefix}, or the RDMA plugin tells that MRC is enabled",
         at=[
             communicator.network,
             communicator.missing_plugin,

@@ -6,6 +6,8 @@ What passes: values, and interpolations that the framework itself resolves, such
 `${oc.env:HF_TOKEN}`.
 
 Where it does not apply: texts of chat templates and prompts; `auto`, which is a value.
+`???` of OmegaConf is left open where no launch script is at hand: it must be filled on
+the command line, and the framework stops where it is not.
 
 Source: OmegaConf (`???`), Helm and Jinja (`{{ }}`); formats without interpolation take
 `${...}` as it stands.
@@ -23,9 +25,9 @@ import re
 
 from speccheck.validator.evidence.framework_keys import dotted
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKeys
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule, unknown
 
 # A whole value in braces, or angle brackets round words that ask to be filled in.
 _UNFILLED = lazy_pattern(
@@ -45,34 +47,62 @@ _INTERPOLATING = frozenset(
 )
 # SkyPilot fills its `envs` into other fields (sky/task.py, _fill_in_env_vars).
 _WITH_VARIABLES = frozenset({"skypilot"})
+# OmegaConf's word for a value that a command line must give: it never starts without.
+_MANDATORY = "???"
+_WITH_MANDATORY = frozenset({"nemo1", "nemo-rl", "verl", "torchtune", "hyperpod"})
 
 
 @rule(clause="CONF-008")
 def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
-    """Judge each text that nobody has filled in."""
+    """Judge each text that nobody has filled in, a finding a file."""
     for file in stated.files:
         if file.format in _INTERPOLATING:
             continue
         filled = _filled_elsewhere(file, stated)
-        is_clean = True
-        for key in file.keys:
-            value = key.value
-            if not isinstance(value, str) or not _is_unfilled(value):
-                continue
-            if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
-                continue
-            if file.format in _WITH_VARIABLES and "$" in value:
-                continue
-            is_clean = False
+        unfilled = [key for key in file.keys if _is_placeholder(key, file, filled)]
+        if file.format in _WITH_MANDATORY and len(stated.files) == 1:
+            mandatory = [key for key in unfilled if _text(key) == _MANDATORY]
+            unfilled = [key for key in unfilled if _text(key) != _MANDATORY]
+            if mandatory:
+                yield _left_open(mandatory)
+                if not unfilled:
+                    continue
+        if unfilled:
             yield fail(
-                f"{dotted(key.path)} is still the placeholder {value.strip()}",
-                at=key.place,
-                measured=value.strip(),
+                _named(unfilled),
+                at=[key.place for key in unfilled],
+                measured=_text(unfilled[0]),
                 required="a value",
-                cost="the run starts with the placeholder, or stops at start-up",
+                cost="the run takes the placeholder for a value, or stops at start-up",
             )
-        if is_clean and file.keys:
+        elif file.keys:
             yield passed()
+
+
+def _left_open(keys: list[StatedKey]) -> Verdict:
+    text = f"{_named(keys)}: a command line has to fill that in"
+    places = [key.place for key in keys]
+    return unknown(text, missing=("launch script",), at=places)
+
+
+def _text(key: StatedKey) -> str:
+    return str(key.value).strip()
+
+
+def _named(keys: list[StatedKey]) -> str:
+    """Return which keys hold placeholders, the first of them by name."""
+    first = f"{dotted(keys[0].path)} is still the placeholder {_text(keys[0])}"
+    more = len(keys) - 1
+    return f"{first}, and so are {more} more values" if more else first
+
+
+def _is_placeholder(key: StatedKey, file: KeyedFile, filled: set[KeyPath]) -> bool:
+    value = key.value
+    if not isinstance(value, str) or not _is_unfilled(value):
+        return False
+    if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
+        return False
+    return file.format not in _WITH_VARIABLES or "$" not in value
 
 
 def _is_unfilled(value: str) -> bool:

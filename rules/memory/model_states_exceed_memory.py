@@ -4,17 +4,15 @@ Why it hurts: the job is granted its nodes, loads the model and dies on the firs
 allocation that does not fit. No batch size helps, since activations are not even
 counted.
 
-What passes: the peak of states, activations and logits, estimated from above, fits into
-the share of memory that the clause leaves to it. It fails where the lower bound alone
-is more than the GPU has. Between the two the answer is unknown, with both numbers.
+What passes: the peak, estimated from above, fits into the share of memory that the
+clause leaves to it. It fails where the lower bound alone is more than that. Between the
+two the answer is unknown, with both numbers. Adapters need the frozen weights too.
 
-Where it does not apply: adapters on a frozen base are never failed, only passed or left
-open. A model that nothing shards is judged by its own rule.
+Where it does not apply: a model that nothing shards is judged by its own rule.
 
 Source: Rajbhandari et al. 2020 (arXiv:1910.02054), state of each parameter by stage;
 NVIDIA/Megatron-LM megatron/training/theoretical_memory_usage.py; Korthikanti et al.
-2022 (arXiv:2205.05198). Of 230 published readings none is below the lower bound, and
-none above the upper one with the tolerance.
+2022 (arXiv:2205.05198). No published reading of 230 leaves the bounds.
 
 Bad::
 
@@ -30,6 +28,7 @@ from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.forecast.plan_facts import is_cut, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast
+from speccheck.validator.models.training_memory import FEWEST_SHARE
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -53,17 +52,20 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
     total, states = forecast.named("total"), forecast.named("states").need()
     peak, available = total.need(), limit.peak_share * capacity
     at = [plan.value(name) for name in _PLACES]
-    if peak.lower > capacity and not trains_adapter(plan):
-        if states.lower <= capacity or is_cut(plan):
+    is_adapter = trains_adapter(plan)
+    least = peak.lower * (_least_share(plan) if is_adapter else 1)
+    if least > available:
+        if states.lower <= available or is_adapter or is_cut(plan):
             yield fail(
-                f"one GPU holds at least {gigabytes(peak.lower)} "
-                f"({_arithmetic(forecast)}); it has {gigabytes(capacity)}",
+                f"one GPU holds at least {gigabytes(least)} "
+                f"({_arithmetic(forecast)}); of its {gigabytes(capacity)} a job can "
+                f"use {limit.peak_share:.0%}, {gigabytes(available)}",
                 at=at,
-                measured=peak.lower,
-                required=capacity,
+                measured=least,
+                required=available,
                 cost="the job runs out of memory before the first step ends, after the "
                 "nodes are yours",
-                remedy=_REMEDY
+                remedy=""
                 if plan.value("model.adapter").is_known
                 else f"{_REMEDY} {_ADAPTERS}",
             )
@@ -77,9 +79,27 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
         )
         return
     known = f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}"
-    if not total.missing and peak.upper < float("inf"):
+    missing = total.missing
+    if peak.lower > available:
+        known += ", unless its frozen weights are in 4 bits or lie on several GPUs"
+        missing = ("model.quantized_bits", "parallelism.data_parallel_size")
+    elif not missing and peak.upper < float("inf"):
         known += f", at most {gigabytes(peak.upper)}: too close to tell"
-    yield unknown(known, missing=total.missing, at=at)
+    yield unknown(known, missing=missing, at=at)
+
+
+def _least_share(plan: TrainingPlan) -> float:
+    """Return how much of the bound is sure for adapters on a frozen base.
+
+    Where no file says in how many bits the base is loaded it may be four, and where
+    none says how many ranks hold it, it may lie on all GPUs of a node.
+    """
+    is_known = plan.value("model.quantized_bits").is_known
+    share = 1.0 if is_known else FEWEST_SHARE
+    if is_cut(plan) or plan.value("parallelism.data_parallel_size").is_known:
+        return share
+    gpus: int = plan.value("cluster.gpus_per_node").need()
+    return share / gpus
 
 
 _PLACES = (
@@ -90,10 +110,7 @@ _PLACES = (
     "model.hidden_size",
     "model.layers",
 )
-_REMEDY = (
-    "Shard more: ZeRO stage 3 or FSDP cuts weights, gradients and optimizer state over "
-    "all data-parallel ranks; tensor and pipeline ranks cut them as well."
-)
+_REMEDY = "Shard weights, gradients and optimizer state over more ranks."
 _ADAPTERS = "If adapters alone are trained, say so: --role lora."
 
 

@@ -1,6 +1,6 @@
 """What rules on the intervals of series share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -124,6 +124,17 @@ def frames_of(metrics: Metrics, dictionary: MetricDictionary) -> Frames:
                 for run in {metric.run.value, None}:
                     times.setdefault(run, []).append(sample.time)
     return {run: (min(time), max(time)) for run, time in times.items()}
+
+
+def names_by_step(metrics: Metrics, names: Iterable[str]) -> list[str]:
+    """Return those of some metrics that the training loop logs by its steps."""
+    return sorted(
+        {
+            series.metric.need()
+            for series in series_of(metrics, names)
+            if any(sample.step is not None for sample in samples_of(series))
+        }
+    )
 
 
 def sampling_gaps(series: Metric, frame: tuple[float, float]) -> list[float]:

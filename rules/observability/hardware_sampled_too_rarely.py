@@ -10,9 +10,8 @@ of time that samples cover. Of two series of the same thing the denser one count
 What else fails: series that begin after training did, or end before it, unless a node
 was replaced.
 
-Where it does not apply: metrics that the dictionary asks for less often, and those that
-the training loop logs by its steps. A single sample has no interval: that is unknown,
-and so are logs without such series.
+Where it does not apply: metrics that are asked for less often, and those of the
+training loop. Logs without two samples are unknown.
 
 Source: NVIDIA/dcgm-exporter (30 s); facebookresearch/gcm (10 s).
 
@@ -34,6 +33,7 @@ from speccheck.rules.observability._intervals import (
     better,
     frames_of,
     kept,
+    names_by_step,
     sampling_gaps,
 )
 from speccheck.validator.evidence.measurement.telemetry import (
@@ -50,7 +50,7 @@ _GROUPS = frozenset({"accelerator", "energy", "errors", "memory"})
 
 
 class Hardware(Numbers):
-    """The interval, and how far samples may stray from it."""
+    """The interval, and how far samples may stray."""
 
     hw_interval: float
     typical_gap: float
@@ -68,11 +68,10 @@ def hardware_sampled_too_rarely(
     frames = {} if is_replaced else frames_of(metrics, dictionary)
     kepts = [*_judged(metrics, dictionary, frames, limit)]
     if not kepts:
-        yield unknown(
-            "no log samples the hardware more than once",
-            missing=["gpu.utilization"],
-            at=metrics.count,
-        )
+        looped = ", ".join(names_by_step(metrics, _hardware(dictionary, limit)))
+        text = f"{looped}: logged with the steps, and not by a clock of its own"
+        text = text if looped else "no log samples the hardware more than once"
+        yield unknown(text, missing=["gpu.utilization by time"], at=metrics.count)
         return
     bad = sorted(
         (item for item in kepts if item.faults),
@@ -96,18 +95,22 @@ def hardware_sampled_too_rarely(
     )
 
 
-def _judged(
-    metrics: Metrics, dictionary: MetricDictionary, frames: Frames, limit: Hardware
-) -> Iterator[Kept]:
-    result = (
+def _hardware(dictionary: MetricDictionary, limit: Hardware) -> Iterator[str]:
+    """Yield the metrics of the hardware that are asked for at the interval."""
+    return (
         entry.id
         for entry in dictionary.entries.values()
         if entry.group in _GROUPS
         and entry.interval_steps is None
         and (entry.interval_seconds or limit.hw_interval + 1) <= limit.hw_interval
     )
+
+
+def _judged(
+    metrics: Metrics, dictionary: MetricDictionary, frames: Frames, limit: Hardware
+) -> Iterator[Kept]:
     best: dict[str, Kept | None] = {}
-    for series in series_of(metrics, result):
+    for series in series_of(metrics, _hardware(dictionary, limit)):
         title, run = title_of(series), series.run.value
         frame = frames.get(run) or frames.get(None) or (inf, -inf)
         gaps = [

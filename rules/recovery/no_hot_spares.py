@@ -3,12 +3,13 @@
 Why it hurts: at this size a node is lost every few days, and a repair takes about one.
 Without a spare the whole job waits for it.
 
-What passes: the share of spare nodes that the clause asks for, at least its minimum.
+What passes: as many spare nodes as suffice in 99 of 100 cases where a repair takes a
+day, at least the minimum of the clause and never more than its share of the nodes.
 
 Where it does not apply: jobs below the size class of the clause. Plans that do not say
 how many spares there are stay unknown.
 
-Source: engineering default; a Poisson quantile for comparison
+Source: Poisson quantile of the nodes under repair, by the failure law
 (arXiv:2410.21680, ByteRobust: 4 spares for 1,024 machines).
 
 Bad::
@@ -38,17 +39,18 @@ class SpareLimit(Numbers):
 def no_hot_spares(plan: TrainingPlan, cluster: Cluster, limit: SpareLimit) -> Verdicts:
     """Judge the spare nodes against the nodes of the job."""
     spares, nodes = cluster.spare_nodes, cluster.nodes.need()
-    needed = max(limit.spare_min, ceil(limit.spare_share * nodes))
+    enough = recovery_forecast(plan).named("hot_spares").need()
+    modelled = min(int(enough.value), ceil(limit.spare_share * nodes))
+    needed = max(limit.spare_min, modelled)
     if spares.need() >= needed:
         yield passed(at=spares, measured=spares.need(), required=needed)
         return
-    enough = recovery_forecast(plan).named("hot_spares").need()
     yield fail(
-        f"{spares.need()} spares for {nodes:,} nodes; at least {needed} are needed, "
-        f"and {enough.value:g} suffice in 99 of 100 cases where a repair takes a day",
+        f"{spares.need()} spares for {nodes:,} nodes; {needed} are needed, and "
+        f"{enough.value:g} suffice in 99 of 100 cases where a repair takes a day",
         at=[spares, cluster.nodes],
         measured=spares.need(),
         required=needed,
         cost="the whole job waits for a repair when one more node breaks",
-        remedy=f"Keep {needed} to {enough.value:g} nodes ready.",
+        remedy=f"Keep {max(needed, int(enough.value))} nodes ready.",
     )

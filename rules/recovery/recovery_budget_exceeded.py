@@ -9,12 +9,14 @@ Where it does not apply: debug runs, and jobs below the size class of the clause
 lost since the last checkpoint is not part of the budget.
 
 Source: the sum of the four phases; a part that is not known counts as nothing, so that
-a failure holds whatever it may be. A crashed process is noticed at once; the budget
-counts the faults that only the watchdog ends.
+a failure holds whatever it may be. The collective timeout is no part of it: a process
+that dies is noticed by its launcher within seconds, and only a hang lasts until the
+timeout ends.
 
 Bad::
 
-    --distributed-timeout-minutes 10     # 600 s until the failure is noticed
+    recovery: {detect_seconds: 30, replace_seconds: 600, initialize_seconds: 60,
+               load_seconds: 60}
 
 Good::
 
@@ -22,7 +24,7 @@ Good::
                load_seconds: 30}
 """
 
-from speccheck.validator.evidence.plan import Communication, Recovery, Run, TrainingPlan
+from speccheck.validator.evidence.plan import Recovery, Run, TrainingPlan
 from speccheck.validator.forecast.recovery import recovery_forecast
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -35,20 +37,14 @@ class RecoveryLimit(Numbers):
 
 @rule(clause="FT-001", confidence="lower_bound")
 def recovery_budget_exceeded(
-    plan: TrainingPlan,
-    communication: Communication,
-    recovery: Recovery,
-    run: Run,
-    limit: RecoveryLimit,
+    plan: TrainingPlan, recovery: Recovery, run: Run, limit: RecoveryLimit
 ) -> Verdicts:
     """Judge the sum of the phases that the plan itself bounds."""
     if run.role.value == "debug":
         return
     forecast = recovery_forecast(plan)
-    measured = recovery.detect_seconds
-    detect = measured if measured.is_known else communication.timeout_seconds
     phases = (
-        ("detection", "detect", detect),
+        ("detection", "detect", recovery.detect_seconds),
         ("replacement", "replace", recovery.replace_seconds),
         ("initialisation", "rendezvous", recovery.initialize_seconds),
         ("loading", "load", recovery.load_seconds),
@@ -65,13 +61,12 @@ def recovery_budget_exceeded(
         parts = " + ".join(f"{title} {seconds:,.0f}" for title, seconds, _ in known)
         total_text = f" = {total:,.0f} s" if len(known) > 1 else " s alone"
         yield fail(
-            f"{parts}{total_text}; recovery from one failed GPU may take "
-            f"{limit.recovery_max:g} s in all",
+            f"after the loss of one GPU the job takes {parts}{total_text} to go on; "
+            f"the target is {limit.recovery_max:g} s",
             at=at,
             measured=total,
             required=limit.recovery_max,
-            cost=f"every GPU of the job stands still for up to {total:,.0f} s at a "
-            f"failure that nothing notices sooner",
+            cost=f"every GPU of the job waits for {total:,.0f} s at each failure",
         )
         return
     missing = [leaf.name for _, _, leaf in phases if leaf not in at]

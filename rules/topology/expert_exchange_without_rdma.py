@@ -54,7 +54,7 @@ def expert_exchange_without_rdma(
         return
     yield fail(
         f"expert-parallel groups of {size} ranks reach over the {joined} GPUs that "
-        f"NVLink joins, and the fabric {fabric.value} has no RDMA",
+        f"fast links join, and the fabric {fabric.value} has no RDMA",
         at=at,
         measured=size,
         required=joined,

@@ -53,7 +53,7 @@ def hybrid_group_straddles_domain(
     inside = "" if span == shard.value else ", with the ranks inside of it,"
     yield fail(
         f"a shard group of {span} ranks{inside} neither divides the {joined} GPUs that "
-        "NVLink joins nor fills whole domains",
+        "fast links join nor fills whole domains",
         at=at,
         measured=span,
         required=joined,

@@ -47,7 +47,7 @@ def tensor_group_straddles_domain(
         return
     yield fail(
         f"groups of {size} tensor-parallel ranks do not divide the {joined} GPUs that "
-        f"NVLink joins ({joined} / {size} leaves {joined % size}): some groups lie "
+        f"fast links join ({joined} / {size} leaves {joined % size}): some groups lie "
         f"across two nodes",
         at=at,
         measured=size,

@@ -26,7 +26,12 @@ from speccheck.validator.certification.judging import (
     judge_subject,
 )
 from speccheck.validator.certification.kit import KitFile
-from speccheck.validator.editions.edition import Edition, UseTerms, load_edition
+from speccheck.validator.editions.edition import (
+    DEFAULT_EDITION,
+    Edition,
+    UseTerms,
+    load_edition,
+)
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
@@ -108,7 +113,7 @@ class CertificateOrder(Record):
     """
 
     instance: str
-    spec: str = "1.0"
+    spec: str = DEFAULT_EDITION
     is_pinned: bool = False
     profiles: tuple[str, ...] = ()
     plugins: bool = False

@@ -28,7 +28,7 @@ from speccheck.validator.certification.needs import (
     wanted_by,
 )
 from speccheck.validator.editions.compose import JudgedClause
-from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.editions.edition import DEFAULT_EDITION, load_edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.rule import Scope
 from speccheck.validator.sources.files import ReadFile, read_file
@@ -104,7 +104,7 @@ class DryRun(Record):
     tracks: tuple[DryTrack, ...]
 
 
-def dry_run(instance: str, spec: str = "1.0") -> DryRun:
+def dry_run(instance: str, spec: str = DEFAULT_EDITION) -> DryRun:
     """What is published of a type of machine, judged as for a certificate.
 
     Raises UnknownProfile, UnknownName or UnknownEdition.

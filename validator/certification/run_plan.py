@@ -20,6 +20,7 @@ from speccheck.validator.certification.needs import (
     counted_levels,
 )
 from speccheck.validator.editions.compose import JudgedClause
+from speccheck.validator.editions.edition import DEFAULT_EDITION
 from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, COSTS, READING
 from speccheck.validator.evidence.record import Record
 
@@ -127,7 +128,9 @@ def drill_words(result: LevelRequest) -> tuple[str, ...]:
     )
 
 
-def drill_example(name: str = "drill-1", edition: str = "1.0") -> tuple[str, ...]:
+def drill_example(
+    name: str = "drill-1", edition: str = DEFAULT_EDITION
+) -> tuple[str, ...]:
     """The log of one drill, line by line, in the form that is read."""
     lines = []
     for event, seconds, more in EVENTS:

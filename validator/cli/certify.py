@@ -46,7 +46,11 @@ from speccheck.validator.certification.statement import Issue, derived, predicat
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.reports import Forms, outputs_of, style_of, write_forms
 from speccheck.validator.editions.compose import find_profile, may_certify
-from speccheck.validator.editions.edition import UnknownEdition, load_edition
+from speccheck.validator.editions.edition import (
+    DEFAULT_EDITION,
+    UnknownEdition,
+    load_edition,
+)
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import certificate_text
 from speccheck.validator.report.certification_text import (
@@ -123,7 +127,7 @@ def _now(line: CommandLine) -> datetime:
 
 def _order(line: CommandLine) -> CertificateOrder:
     spec = line.text("spec")
-    edition = load_edition(spec or "1.0")
+    edition = load_edition(spec or DEFAULT_EDITION)
     permission = may_certify(edition)
     if not permission.is_given:
         raise UnknownEdition(permission.reason)
@@ -135,7 +139,7 @@ def _order(line: CommandLine) -> CertificateOrder:
         raise UsageError(message)
     return CertificateOrder(
         instances[0],
-        spec or "1.0",
+        spec or DEFAULT_EDITION,
         spec is not None,
         tuple(
             profile.id
@@ -257,7 +261,7 @@ def _dry_runs(line: CommandLine) -> Iterator[str]:
         if option in line.values:
             message = f"--dry-run takes no --{option}: it judges published figures"
             raise UsageError(message)
-    edition = line.text("spec") or "1.0"
+    edition = line.text("spec") or DEFAULT_EDITION
     style = style_of(line, to_file=False)
     for number, name in enumerate(_types(line, edition)):
         if number:
@@ -467,7 +471,7 @@ def manifest_for(
 
 def level_request_of(line: CommandLine) -> LevelRequest:
     """Return the level and the type of machine of a command line; raises UsageError."""
-    edition = load_edition(line.text("spec") or "1.0")
+    edition = load_edition(line.text("spec") or DEFAULT_EDITION)
     level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
     profiles = [find_profile(edition, name) for name in line.texts("profile")]
     instances = [profile.id for profile in profiles if profile.kind == "instance"]

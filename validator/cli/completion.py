@@ -35,7 +35,7 @@ def _profiles(begin: str = "") -> Words:
     from speccheck.validator.cli.request import USES  # noqa: PLC0415
     from speccheck.validator.editions.edition import load_edition  # noqa: PLC0415
 
-    known = load_edition("1.0").profiles
+    known = load_edition().profiles
     if not begin:
         return (*USES, *known)
     return tuple(name.removeprefix(begin) for name in known if name.startswith(begin))
@@ -65,7 +65,7 @@ def _names() -> Words:
 def _clauses() -> Words:
     from speccheck.validator.editions.edition import load_edition  # noqa: PLC0415
 
-    return tuple(load_edition("1.0").clauses)
+    return tuple(load_edition().clauses)
 
 
 def _formats() -> Words:

@@ -8,7 +8,7 @@ from typing import Any
 from speccheck.validator.catalogue.names import resembling
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.editions.difference import EditionChange
-from speccheck.validator.editions.edition import Edition, load_edition
+from speccheck.validator.editions.edition import DEFAULT_EDITION, Edition, load_edition
 from speccheck.validator.editions.report_by_edition import (
     OtherwiseReport,
     ReportByEdition,
@@ -26,7 +26,7 @@ _SPEC = "see speccheck spec --help"
 
 
 def _edition(line: CommandLine) -> Edition:
-    return load_edition(line.text("spec") or "1.0")
+    return load_edition(line.text("spec") or DEFAULT_EDITION)
 
 
 def explain_topic(line: CommandLine) -> int:
@@ -64,7 +64,7 @@ def spec_render(line: CommandLine) -> int:
     )
     from speccheck.validator.report.write import write  # noqa: PLC0415
 
-    document = document_of(line.text("spec") or "1.0")
+    document = document_of(line.text("spec") or DEFAULT_EDITION)
     write(html(document) if form == "html" else markdown(document), line.text("out"))
     return 0
 

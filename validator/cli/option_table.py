@@ -229,7 +229,7 @@ _JUDGED = rows(
         "text",
         _LOGS,
         "spec",
-        '"1.0"',
+        '"1.1"',
         "run",
         words="editions",
     ),

@@ -13,7 +13,7 @@ from speccheck.validator.cli.command_line import (
 )
 from speccheck.validator.cli.settings.files import SettingsError
 from speccheck.validator.editions.compose import UnknownProfile, find_profile
-from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.editions.edition import DEFAULT_EDITION, load_edition
 from speccheck.validator.engine.request import (
     Excluded,
     Judging,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from speccheck.validator.cli.settings.layer import Layer
 
 USES = ("ci", "preflight", "certify")
-_DEFAULT_SPEC = "1.0"
 _LISTS = {
     "select": "select",
     "extend_select": "extend-select",
@@ -81,7 +80,7 @@ def _spec(line: CommandLine) -> str:
     if enforced and "spec" in line.stated and enforced != named:
         message = f"--enforce {enforced} and --spec {named} are one option: give one"
         raise UsageError(message)
-    return enforced or named or _DEFAULT_SPEC
+    return enforced or named or DEFAULT_EDITION
 
 
 def _judging(line: CommandLine) -> Judging:
@@ -263,7 +262,7 @@ def _verify_profiles(
     """Raise SettingsError for a profile of settings that the edition does not have."""
     if "profile" not in places:
         return
-    edition = load_edition(line.text("spec") or _DEFAULT_SPEC)
+    edition = load_edition(line.text("spec") or DEFAULT_EDITION)
     for name, place in zip(line.texts("profile"), places["profile"], strict=False):
         try:
             find_profile(edition, name)

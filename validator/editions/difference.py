@@ -231,7 +231,15 @@ def _number_text(number: Number, value: NumberValue | None) -> str:
 
 
 _RANK = {"may": 0, "should": 1, "must": 2}
-_WORDING = ("title", "requirement", "rationale", "remedy", "note", "origin")
+_WORDING = (
+    "title",
+    "requirement",
+    "rationale",
+    "remedy",
+    "remedies",
+    "note",
+    "origin",
+)
 
 
 def clause_differences(before: Edition, after: Edition) -> Iterator[EditionChange]:

@@ -7,8 +7,9 @@ The sha256 of its content is named in every report.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import speccheck.schemas
@@ -16,6 +17,7 @@ from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
 
+DEFAULT_EDITION = "1.1"  # that of every run that names none
 DRAFT = "-draft"  # at the end of the id of an edition that is no more than one
 
 
@@ -268,12 +270,18 @@ class UnknownEdition(Exception):  # noqa: N818 - a usage error with its own mess
     """`--spec` names no edition, or a file that holds none."""
 
 
+def level_word(level: ClauseLevel) -> str:
+    """Return what users read for a level: a clause that may be met is advice."""
+    return "advice" if level == "may" else level
+
+
 class Clause(Record):
     """One numbered requirement.
 
     level: before profiles raise it. applies_when: names of conditions, all of which
     must hold. evidence: kinds of evidence that a rule may need. origin: what the
-    clause rests on, by kind (claims, primary, secondary, ...).
+    clause rests on, by kind (claims, primary, secondary, ...). remedies: by framework,
+    launcher or scheduler, in place of the remedy that holds for all.
     """
 
     id: str
@@ -292,6 +300,14 @@ class Clause(Record):
     origin: Mapping[str, tuple[str, ...]]
     note: str
     deprecated: Deprecation | None = None
+    remedies: Mapping[str, str] = MappingProxyType({})
+
+    def remedy_for(self, programs: Iterable[str]) -> str:
+        """Return the remedy in the words of the first program that has its own."""
+        for name in programs:
+            if name in self.remedies:
+                return self.remedies[name]
+        return self.remedy
 
     def requirement_text(
         self, numbers: Mapping[str, NumberValue | None] | None = None
@@ -483,13 +499,13 @@ def editions() -> tuple[str, ...]:
     return editions_in(_EDITIONS, COMPILED)
 
 
-def load_edition(name: str = "1.0") -> Edition:
+def load_edition(name: str = DEFAULT_EDITION) -> Edition:
     """Load an edition by its id, or by the path of a folder or compiled file.
 
     Raises UnknownEdition when there is none, it cannot be read, or its content is not
     that of its sha256.
     """
-    # A cache of its own would keep `load_edition()` beside `load_edition("1.0")`.
+    # A cache of its own would keep `load_edition()` beside `load_edition("1.1")`.
     return _loaded(name)
 
 
@@ -603,6 +619,7 @@ def _clause(key: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Clause:
         origin={kind: tuple(names) for kind, names in row["origin"].items()},
         note=row.get("note", ""),
         deprecated=deprecation_of(row.get("deprecated")),
+        remedies=row.get("remedies", {}),
     )
 
 

@@ -146,6 +146,7 @@ class ClauseSource(Strict):
     requirement: Text
     rationale: Text
     remedy: Text
+    remedies: dict[Text, Text] = {}
     numbers: dict[Text, NumberSource] = {}
     origin: Annotated[dict[OriginKind, tuple[Text, ...]], Field(min_length=1)]
     note: Text | None = None

@@ -10,6 +10,7 @@ from speccheck.validator.editions.edition import (
     Number,
     NumberValue,
     Tombstone,
+    level_word,
     number_text,
 )
 
@@ -40,7 +41,8 @@ def list_text(edition: Edition, composed: ComposedEdition | None = None) -> str:
     lines.append(
         f"{len(composed.clauses)} clauses, {len(judged)} judged: "
         + ", ".join(
-            f"{sum(judged_clause.level == level for judged_clause in judged)} {level}"
+            f"{sum(judged_clause.level == level for judged_clause in judged)} "
+            f"{level_word(level)}"
             for level in ("must", "should", "may")
         )
     )
@@ -121,7 +123,7 @@ def _head(edition: Edition, composed: ComposedEdition) -> list[str]:
 
 def _row(judged: JudgedClause) -> str:
     clause = judged.clause
-    level = judged.level + ("*" if judged.raised_by else "")
+    level = level_word(judged.level) + ("*" if judged.raised_by else "")
     status, title = clause.status, clause.title
     if clause.deprecated is not None:
         title += f" (until {clause.deprecated.removed_in})"
@@ -155,9 +157,10 @@ def _wrap(text: str, indent: str = "") -> list[str]:
 
 def _level(judged: JudgedClause) -> Iterator[str]:
     clause = judged.clause
-    text = f"{judged.level}, of certification level {clause.certification_level}"
+    text = f"{level_word(judged.level)}, of certification level "
+    text += clause.certification_level
     if judged.raised_by:
-        text += f"; {clause.level} where no profile raises it"
+        text += f"; {level_word(clause.level)} where no profile raises it"
     yield text
     for raised in judged.raised_by:
         yield f"raised to {raised.level} by {raised.profile}: {raised.reason}"

@@ -20,6 +20,7 @@ from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.plan import Doubts, TrainingPlan
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import (
     MissingEvidence,
     Value,
@@ -58,7 +59,7 @@ class BoundRule(Record):
         of: the rule as it judges its clause.
         rule: the same, imported.
         arguments: of its function; a part is put in its place before it is judged.
-        doubts: the leaves of the plan that it takes for unstated.
+        evidence: of the plan, with the leaves that are looked at in vain.
         at: the place of the part among the arguments.
         parts: of the node, where it judges one after another.
         by_edition: the same by the edition's own numbers, where some are tailored.
@@ -68,7 +69,7 @@ class BoundRule(Record):
     of: "ClauseRule"
     rule: Rule
     arguments: list[object]
-    doubts: Doubts | None
+    evidence: Evidence
     at: int = -1
     parts: _Parts | None = None
     by_edition: "BoundRule | list[Finding] | None" = None
@@ -80,7 +81,7 @@ class BoundRule(Record):
 
     def judge_piece(self, number: int) -> list[Finding]:
         """Return what the rule says of one part, or of all at once."""
-        rule, doubts = self.rule, self.doubts
+        rule, doubts = self.rule, self.evidence.by_kind.get(Doubts)
         subject = _WHOLE_NODE if rule.scope == "node" else ""
         if self.parts is not None:
             part = self.arguments[self.at] = self.parts.shown[number]
@@ -102,7 +103,9 @@ class BoundRule(Record):
             if doubts is not None and doubts.seen:
                 verdicts = _doubted(verdicts, next(iter(doubts.seen.values())))
             judged = self.of.judged
-            findings = [finding_of(judged, rule, verdict) for verdict in verdicts]
+            findings = [
+                finding_of(judged, rule, verdict, self.evidence) for verdict in verdicts
+            ]
             findings = assuming(findings, () if doubts is None else doubts.assumed)
         if subject:
             findings = [finding._replace(subject=subject) for finding in findings]
@@ -124,15 +127,16 @@ class BoundRule(Record):
             return False
         if self.parts is not None:
             self.arguments[self.at] = self.parts.shown[number]
-        if self.doubts is not None:
-            self.doubts.forget()
+        doubts = self.evidence.by_kind.get(Doubts)
+        if doubts is not None:
+            doubts.forget()
         try:
             outcomes = [
                 verdict.outcome for verdict in self.rule.function(*self.arguments)
             ]
         except Exception:  # noqa: BLE001 - `judge_piece` says what it is
             return False
-        if self.doubts is not None and self.doubts.seen:
+        if doubts is not None and doubts.seen:
             return False
         return bool(outcomes) and outcomes.count("pass") == len(outcomes)
 
@@ -214,7 +218,7 @@ class ClauseRule:
                 arguments.insert(
                     rule.numbers_at, self._numbers_of(rule.numbers, context)
                 )
-            bound = BoundRule(self, rule, arguments, known.get(Doubts))
+            bound = BoundRule(self, rule, arguments, evidence)
             if rule.each_at >= 0:
                 at = rule.each_at + (-1 < rule.numbers_at <= rule.each_at)
                 bound = bound._replace(at=at, parts=arguments[at])
@@ -585,12 +589,43 @@ def _assuming(finding: Finding, conditions: Collection[str]) -> Finding:
     return finding._replace(level=level, message=message)
 
 
+def programs_of(evidence: Evidence) -> Iterator[str]:
+    """Yield the programs that a remedy may name: framework, engines, launcher."""
+    plan = evidence[TrainingPlan]
+    main = plan.value("run.framework").value
+    if main is not None:
+        yield main
+    stated = evidence.get(StatedKeys)
+    for file in () if stated is None else stated.files:
+        if file.catalogue is not None:
+            yield file.catalogue.family
+    launcher = plan.value("recovery.launcher").value
+    if launcher is not None:
+        yield launcher
+
+
 def finding_of(
-    judged: JudgedClause, rule: ListedRule | None, verdict: Verdict
+    judged: JudgedClause,
+    rule: ListedRule | None,
+    verdict: Verdict,
+    evidence: Evidence | None = None,
 ) -> Finding:
-    """Return a verdict with what its clause and its rule say of it."""
+    """Return a verdict with what its clause and its rule say of it.
+
+    Args:
+        judged: the clause.
+        rule: the rule that judged it; None where none did.
+        verdict: what it says.
+        evidence: of the plan, for a remedy in the words of its programs.
+
+    """
     clause = judged.clause
     has_failed = verdict.outcome == "fail"
+    remedy = verdict.remedy
+    if has_failed and not remedy:
+        remedy = clause.remedy
+        if clause.remedies and evidence is not None:
+            remedy = clause.remedy_for(programs_of(evidence))
     note = verdict.note
     if clause.deprecated is not None and has_failed:
         note = "; ".join(filter(None, (note, clause.deprecated.text)))
@@ -606,7 +641,7 @@ def finding_of(
         measured=verdict.measured,
         required=verdict.required,
         cost=verdict.cost,
-        remedy=verdict.remedy or (clause.remedy if has_failed else ""),
+        remedy=remedy,
         missing=verdict.missing,
         note=note,
         confidence="exact" if rule is None else rule.confidence,

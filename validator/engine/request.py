@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Protocol
 
+from speccheck.validator.editions.edition import DEFAULT_EDITION
 from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
@@ -181,7 +182,7 @@ class Request(Record):
     arguments: tuple[str, ...]
     judging: Judging = Judging()
     use: str = "ci"
-    spec: str = "1.0"
+    spec: str = DEFAULT_EDITION
     warned: str | None = None
     tailoring: str | None = None
     format: str | None = None

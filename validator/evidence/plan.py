@@ -83,6 +83,9 @@ class Parallelism(Section):
     layers_per_virtual_stage: Value[int] = Value("parallelism.layers_per_virtual_stage")
     # a stated uneven layout of layers
     pipeline_layout: Value[str] = Value("parallelism.pipeline_layout")
+    # layers of the outer stages, where a plan states them apart from the others
+    first_stage_layers: Value[int] = Value("parallelism.first_stage_layers")
+    last_stage_layers: Value[int] = Value("parallelism.last_stage_layers")
     context_parallel_size: Value[int] = Value("parallelism.context_parallel_size")
     # sequence parallelism by all-to-all
     ulysses_size: Value[int] = Value("parallelism.ulysses_size")

@@ -68,6 +68,7 @@ _BY_SECTION: Mapping[str, Mapping[str, Domain]] = {
                 *("context_parallel_size", "ulysses_size", "expert_parallel_size"),
                 *("expert_tensor_parallel_size", "data_parallel_size"),
                 *("replicate_size", "layers_per_virtual_stage"),
+                *("first_stage_layers", "last_stage_layers"),
             ),
             _SIZE,
         ),

@@ -47,7 +47,7 @@ def _detect(plan: TrainingPlan) -> Quantity:
     watchdog = plan.value("communication.timeout_seconds")
     if watchdog.value is not None:
         estimate = detection(watchdog.value, watchdog.note or STATED)
-        note = "a hang is noticed when the watchdog ends, a crash at once"
+        note = "a process that dies is noticed at once, a hang when the watchdog ends"
         return stated._replace(estimate=estimate, missing=(), note=note)
     if plan.value("run.uses_torch").value is True:
         note = "PyTorch's own watchdog, where the framework sets none"

@@ -105,12 +105,14 @@ _LARGE_JOB_INITIALIZATION = 30  # below 30 s on more than 10,000 GPUs, arXiv:240
 
 
 def detection(watchdog_seconds: float, source: str) -> Estimate:
-    """Seconds until a fault is noticed: a hang when the watchdog ends, a crash at once.
+    """Return the seconds until the loss of a GPU is noticed.
 
-    The value is the budget that the plan gives to it, which is all of the watchdog.
+    A process that dies is noticed by its launcher, which looks every moment. Only a
+    hang, in which every process lives, lasts until the watchdog ends: the upper bound.
     """
     soonest = min(DEFAULTS["torchelastic-monitor"].seconds, watchdog_seconds)
-    return exactly(watchdog_seconds, source)._replace(lower=soonest)
+    estimate = exactly(soonest, source)
+    return estimate._replace(upper=watchdog_seconds, kind="advisory")
 
 
 def default_detection() -> Estimate:

@@ -5,6 +5,8 @@ without a gate count biases as GPT does; parallel blocks (Falcon, GPT-J) have on
 less and stay within the bounds.
 """
 
+from collections.abc import Sequence
+
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.models.estimate import Estimate, EstimateKind
 
@@ -293,14 +295,35 @@ def fullest_stage_parameters(
     return -(-dimensions.layers // stages) * layer + embedding
 
 
-def stage_imbalance(dimensions: Dimensions, stages: int) -> float:
-    """The largest pipeline stage over the mean, layers dealt out evenly.
+class StageImbalance(Record):
+    """The pipeline stage with the most work, counted from 0, over the mean of all.
 
-    Each of embedding and head lies on an outer stage; a tied one lies there twice.
+    head_layers: how many layers the output layer costs.
     """
-    layer, embedding = layer_parameters(dimensions), dimensions.embedding
-    mean = (dimensions.layers * layer + 2 * embedding) / stages
-    return fullest_stage_parameters(dimensions, stages) / mean
+
+    ratio: float
+    stage: int
+    head_layers: float
+
+
+def stage_imbalance(dimensions: Dimensions, split: Sequence[int]) -> StageImbalance:
+    """Return how unequal stages are in work: what each token is multiplied with.
+
+    The output layer is work of the last stage; an embedding is looked up and costs
+    nothing. Of mixtures only the experts that a token passes count.
+
+    Args:
+        dimensions: of the model.
+        split: the layers of each stage, first to last.
+
+    """
+    head = dimensions.embedding
+    layer = (active_matmul_parameters(dimensions) - head) / dimensions.layers
+    work = [count * layer for count in split]
+    work[-1] += head
+    most = max(work)
+    mean = sum(work) / len(work)
+    return StageImbalance(most / mean, work.index(most), head / layer)
 
 
 def megatron_feed_forward_size(hidden_size: int, *, is_gated: bool) -> int:

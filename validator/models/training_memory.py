@@ -264,6 +264,7 @@ WEIGHT_STAGE = 3
 
 GIB = 2**30
 HALF_PRECISION_BITS = 16
+FEWEST_SHARE = 4 / HALF_PRECISION_BITS  # of a frozen base, loaded in 4 bits
 _BITS_OF_BYTE = 8
 _HALF = 2.0
 _FULL = 4.0

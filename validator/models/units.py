@@ -49,8 +49,13 @@ def days_in(seconds: float) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: `45 s`, `38 min`, `4.2 h`, `3 d`."""
-    for unit, length in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
+    """Seconds as people say them: `45 s`, `38 min`, `4.2 h`, `3 d`, `5.7 years`."""
+    for unit, length in (
+        ("years", 31_557_600.0),
+        ("d", 86_400.0),
+        ("h", 3_600.0),
+        ("min", 60.0),
+    ):
         if seconds >= 2 * length or (unit == "h" and seconds >= length):
             return f"{seconds / length:.3g} {unit}"
     return f"{seconds:.3g} s"

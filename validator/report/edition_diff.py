@@ -1,6 +1,7 @@
 """What differs between two editions, as text and as `speccheck-edition-diff/1`."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from speccheck.validator.editions.difference import (
@@ -42,6 +43,9 @@ _TITLES: dict[Kind, str] = {
     "stage": "Stage",
     "wording": "Wording",
 }
+_RAISED = re.compile(r"raises (\S+?)((?: with [^\s:]+)*): (.*)")
+_NUMBER_FIELD = re.compile(r"\w+: another ")
+_FIELDS = {"remedies": "remedy", "origin": "sources"}
 _CHANGES = {
     "would_fail": "would fail",
     "would_pass": "would pass",
@@ -70,7 +74,7 @@ class EditionsCompared(Record):
 
 
 def edition_diff_text(editions_compared: EditionsCompared) -> str:
-    """The differences by kind, and the findings of a report that they change."""
+    """Return the differences by kind, and the findings of a report that they change."""
     lines = [*_head(editions_compared), ""]
     for kind in KINDS:
         rows = [
@@ -80,13 +84,60 @@ def edition_diff_text(editions_compared: EditionsCompared) -> str:
         ]
         if rows:
             lines.append(_TITLES[kind])
-            for row in rows:
-                text = f"{row.subject}  {row.text} ({row.weight}: {row.reason})"
-                lines.append(_wrapped(text))
+            lines += (
+                _reworded(editions_compared, rows)
+                if kind == "wording"
+                else _grouped(rows)
+            )
             lines.append("")
     if editions_compared.report is not None:
         lines += [*_of_report(editions_compared, editions_compared.report), ""]
     return "\n".join(lines[:-1]) + "\n"
+
+
+def _grouped(rows: Sequence[EditionChange]) -> Iterator[str]:
+    """Yield differences below what they weigh, and why, each reason once."""
+    reasons: dict[tuple[Weight, str], dict[str, list[str]]] = {}
+    for row in rows:
+        text, raised = f"{row.subject}  {row.text}", _RAISED.fullmatch(row.text)
+        where = ""
+        if raised is not None:
+            text = f"{row.subject}  raises {raised[1]}: {raised[3]}"
+            where = " ".join(raised[2].split(" with ")).strip()
+        group = reasons.setdefault((row.weight, row.reason), {})
+        group.setdefault(text, []).append(where)
+    for (weight, reason), texts in reasons.items():
+        yield f"  {weight}, {printable(reason)}:"
+        for text, places in texts.items():
+            names = dict.fromkeys(name for place in places for name in place.split())
+            where = f" ({', '.join(names)})" if names else ""
+            yield _wrapped(text + where)
+
+
+def _reworded(
+    editions_compared: EditionsCompared, rows: Sequence[EditionChange]
+) -> Iterator[str]:
+    """Yield requirements as they were and are, then who else differs in words."""
+    before, after = editions_compared.before, editions_compared.after
+    others: dict[str, dict[str, None]] = {}
+    for row in rows:
+        fields = row.text.removeprefix("reworded: ").split(", ")
+        if row.text.startswith("reworded: ") and "requirement" in fields:
+            yield f"  {row.subject}"
+            for word, edition in (("was", before), ("now", after)):
+                text = edition.clauses[row.subject].requirement_text()
+                yield _wrapped(f"  {word}  {text}")
+        if row.text.startswith("reworded: "):
+            changed = [_FIELDS.get(name, name) for name in fields]
+        elif _NUMBER_FIELD.match(row.text) is not None:
+            changed = [f"{_NUMBER_FIELD.sub('', row.text)} of a number"]
+        else:
+            changed = [row.text]
+        for what in changed:
+            others.setdefault(what, {})[row.subject] = None
+    others.pop("requirement", None)
+    for what, subjects in others.items():
+        yield _wrapped(f"{what}: {', '.join(subjects)}")
 
 
 def _head(editions_compared: EditionsCompared) -> Iterator[str]:

@@ -23,7 +23,7 @@ def tailored_headline(edition: Edition) -> str:
 
 
 def edition_names(run: RunResult) -> Iterator[str]:
-    """`edition 1.0`, `2 numbers are tailored`, `warnings of edition 1.1-draft`."""
+    """`edition 1.0`, `2 numbers are tailored`, `warnings of edition 1.1`."""
     yield f"edition {run.edition.id}"
     text = tailored_headline(run.edition)
     if text:

@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from speccheck.validator.editions.edition import Clause, Edition
+from speccheck.validator.editions.edition import (
+    DEFAULT_EDITION,
+    Clause,
+    Edition,
+    level_word,
+)
 from speccheck.validator.editions.show import clause_text, tombstone_text
 from speccheck.validator.evidence.measurement.cost import cost_of, cost_text
 from speccheck.validator.evidence.spelling import nearest
@@ -60,7 +65,7 @@ def _rule(rule: Rule, edition: Edition) -> str:
     text = rule_text(rule)
     lines = [
         f"{rule.name}: {text.title}",
-        f"clause {clause.id} ({clause.level}): {clause.title}",
+        f"clause {clause.id} ({level_word(clause.level)}): {clause.title}",
         "",
         text.body,
         "",
@@ -146,7 +151,8 @@ def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
         for rule in rules:
             if rule.area == area:
                 clause = edition.clauses[rule.clause]
-                lines.append(f"  {rule.name:<{width}}  {clause.id:<10} {clause.level}")
+                level = level_word(clause.level)
+                lines.append(f"  {rule.name:<{width}}  {clause.id:<10} {level}")
                 lines.append(f"      {rule_text(rule).title}")
     lines.append(f"{len(rules)} rules; speccheck explain RULE tells more")
     return "\n".join(lines) + "\n"
@@ -157,15 +163,15 @@ def rule_page(rule: Rule, edition: Edition) -> str:
     clause = edition.clauses[rule.clause]
     text = rule_text(rule)
     level = _LEVEL_IN_REPORT[clause.level]
-    page = clause.area.lower() if edition.id == "1.0" else edition.id
+    page = clause.area.lower() if edition.id == DEFAULT_EDITION else edition.id
     place = f"../clauses/{page}.md#{clause.id.lower()}"
     title = f"[{clause.id}]({place}), {plain(clause.title)}"
-    since = "" if edition.id == "1.0" else f"; from edition {edition.id} on"
+    since = "" if edition.id == DEFAULT_EDITION else f"; from edition {edition.id} on"
     cost = _cost_text(rule)
     parts = [
         f"# {rule.name}",
         prose(text.title),
-        f"Clause {title}: **{clause.level}**, in a report {level}{since}.",
+        f"Clause {title}: **{level_word(clause.level)}**, in a report {level}{since}.",
         f"Confidence: {rule.confidence}."
         + (f" Frameworks: {', '.join(rule.frameworks)}." if rule.frameworks else ""),
         *([f"Cost in preflight: {cost}."] if cost else []),

@@ -11,6 +11,8 @@ from itertools import islice, pairwise
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.collective import (
+    IGNORED_MULTIPATH,
+    MULTIPATH_OF_VERBS,
     Communicator,
     VariableInForce,
 )
@@ -420,6 +422,11 @@ _PAIR_REACH = lazy_pattern(
 _LIBFABRIC = lazy_pattern(
     r"Selected [Pp]rovider is ([\w;-]{1,40}).{0,80}?\(found (\d{1,4}) nics\)"
 )
+# MRC inside the RDMA plugin: src/nccl_doca_verbs.c of nccl-rdma-sharp-plugins.
+_MULTIPATH_OF_VERBS = lazy_pattern(
+    r"NET/IB: (?:(MRC enabled on|libMrc data path enabled on)"
+    r"|(NCCL_IB_MRC=1|NCCL_USE_LIBMRC=1) but plugin was built without)"
+)
 _MULTIPATH = lazy_pattern(r"\b(mrc_v\d{1,3})\b")
 BUILT_IN = ("IB", "Socket")
 MOST_OF_PROCESS = 512  # of one thing that a process says
@@ -443,6 +450,7 @@ class Listener:
         if line.is_warning:
             self._of_process(line, "warnings", (line.span.line, text))
             self._failure(line)
+            self._multipath(line)
             return
         if " via " in text and self._link(line):
             return
@@ -648,6 +656,9 @@ class Listener:
     def _multipath(self, line: LogLine) -> None:
         if (match := _MULTIPATH.search(line.text)) is not None:
             self._of_process(line, "mrc_version", match[1])
+        elif (match := _MULTIPATH_OF_VERBS.search(line.text)) is not None:
+            what = IGNORED_MULTIPATH if match[2] else MULTIPATH_OF_VERBS
+            self._of_process(line, "mrc_version", what)
 
 
 def _id(text: str) -> str:

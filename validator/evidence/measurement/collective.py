@@ -68,6 +68,10 @@ class CollectiveRuns(Parts[CollectiveRun]):
     scope = "measurement"
 
 
+MULTIPATH_OF_VERBS = "MRC of the RDMA plugin"
+IGNORED_MULTIPATH = "MRC asked for and ignored"
+
+
 class Communicator(Part):
     """One communicator, over all of its ranks that the log shows."""
 
@@ -101,7 +105,8 @@ class Communicator(Part):
     verbs_failure: Value[str]  # why NCCL has no InfiniBand or RoCE of its own
     libfabric_provider: Value[str]  # efa
     libfabric_adapters: Value[int]
-    mrc_version: Value[str]  # of the multipath plugin: mrc_v1
+    # of the multipath plugin: mrc_v1; or what the RDMA plugin tells of MRC
+    mrc_version: Value[str]
     adapters: Value[tuple[str | None, ...]]  # mlx5_0:1/IB, in the order of the log
 
     coll_channels: Value[int]

@@ -5,7 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.editions.compose import ComposedEdition, compose
-from speccheck.validator.editions.edition import Clause, Edition, number_text
+from speccheck.validator.editions.edition import (
+    Clause,
+    Edition,
+    level_word,
+    number_text,
+)
 from speccheck.validator.editions.edition_models import (
     ClaimSource,
     EditionSource,
@@ -129,7 +134,7 @@ def front(edition: Edition, source: EditionSource) -> Iterator[Block]:
 def _status(edition: Edition, source: EditionSource) -> Iterator[Block]:
     clauses = edition.clauses.values()
     counts = ", ".join(
-        f"{sum(clause.level == level for clause in clauses)} {level}"
+        f"{sum(clause.level == level for clause in clauses)} {level_word(level)}"
         for level in ("must", "should", "may")
     )
     core = sum(clause.status == "core" for clause in clauses)
@@ -304,7 +309,7 @@ def requirements(edition: Edition, linked: Linked) -> Iterator[Block]:
 
 def _count(clauses: list[Clause]) -> str:
     counts = [
-        f"{number} {level}"
+        f"{number} {level_word(level)}"
         for level in ("must", "should", "may")
         if (number := sum(clause.level == level for clause in clauses))
     ]

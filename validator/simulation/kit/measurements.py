@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from speccheck.validator import VERSION
+from speccheck.validator.editions.edition import DEFAULT_EDITION
 from speccheck.validator.engine.assemble import unmeasured_run
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence
@@ -265,7 +266,7 @@ def _communicator(job: SimulatedJob, nodes: int) -> dict[str, Any]:
 
 
 Row = dict[str, Any]
-EDITION = "1.0"
+EDITION = DEFAULT_EDITION
 _HARDWARE_SECONDS = 30
 _LATENCY_SECONDS = 300
 _CLOCK_SECONDS = 60

@@ -97,6 +97,8 @@ _FORMAT = one_of(
 )
 # Any of these flags makes stages of unequal depth; which does not matter to a rule.
 _UNEVEN = Leaf("parallelism.pipeline_layout", text, "uneven")
+_FIRST_STAGE = "parallelism.first_stage_layers"
+_LAST_STAGE = "parallelism.last_stage_layers"
 _HYBRID = ("--hybrid-override-pattern", "--hybrid-layer-pattern", "--is-hybrid-model")
 _RECOMPUTE_FLAGS = (
     "--recompute-granularity",
@@ -196,12 +198,12 @@ LEAVES: Mapping[str, Leaf] = {
     ),
     "--num-virtual-stages-per-pipeline-rank": _whole("parallelism.virtual_stages"),
     "--pipeline-model-parallel-layout": _UNEVEN,
-    "--decoder-first-pipeline-num-layers": _UNEVEN,
-    "--decoder-last-pipeline-num-layers": _UNEVEN,
+    "--decoder-first-pipeline-num-layers": _whole(_FIRST_STAGE),
+    "--decoder-last-pipeline-num-layers": _whole(_LAST_STAGE),
     "--account-for-embedding-in-pipeline-split": _UNEVEN,
     "--account-for-loss-in-pipeline-split": _UNEVEN,
-    "--num-layers-in-first-pipeline-stage": _UNEVEN,
-    "--num-layers-in-last-pipeline-stage": _UNEVEN,
+    "--num-layers-in-first-pipeline-stage": _whole(_FIRST_STAGE),
+    "--num-layers-in-last-pipeline-stage": _whole(_LAST_STAGE),
     "--model-parallel-size": _whole("parallelism.tensor_parallel_size"),
     "--ds-sequence-parallel-size": _whole("parallelism.ulysses_size"),
     "--num-distributed-optimizer-instances": _whole("parallelism.replicate_size"),
@@ -427,6 +429,7 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
             "precision.fp8_recipe", "nvfp4", note, *_places(given, "--fp4-format")
         )
     _state_engine(sheet, given)
+    _state_layout(sheet)
     _state_family(sheet, given)
     if is_whole:
         _state_feed_forward(sheet, given)
@@ -621,6 +624,15 @@ def _state_resume(sheet: FactSheet, given: Given) -> None:
         sheet.derive(leaf, same, f"--load names {which} of --save", *places)
     else:
         sheet.unusable(leaf, unknown, places[0])
+
+
+def _state_layout(sheet: FactSheet) -> None:
+    """State that outer stages of another depth make the layout uneven."""
+    for fact in list(sheet.facts):
+        if fact.name in {_FIRST_STAGE, _LAST_STAGE}:
+            note = "the outer stages have layers of their own"
+            sheet.derive("parallelism.pipeline_layout", "uneven", note, *fact.places)
+            return
 
 
 def _state_timeout(sheet: FactSheet, given: Given) -> None:

@@ -61,6 +61,8 @@ class Arguments(Record):
 # (NVIDIA/Megatron-LM tasks/main.py, tasks/orqa/supervised/finetune.py).
 _OF_TASKS = "--task"
 _MEANT_BY_TASKS = frozenset({"--eval-micro-batch-size"})
+_PRETRAINING = "pretrain_"
+_TUNING = frozenset({"--finetune", "--sft", "--skip-train", "--pretrained-checkpoint"})
 
 
 def detect(source: Source) -> float:
@@ -104,9 +106,27 @@ def read(source: Source) -> Reading:
         return Reading(sheet)
     parts = [_facts(source.name, arguments) for arguments in argument_lists]
     sheet.facts.extend(shared_facts(parts, "training commands"))
+    _state_role(sheet, source, argument_lists)
     state_container(sheet, source)
     keyed = _keyed(source.name, argument_lists, catalogue)
     return Reading(sheet, keyed, references=references(source))
+
+
+def _state_role(
+    sheet: FactSheet, source: Source, argument_lists: Sequence[Arguments]
+) -> None:
+    """State that Megatron-LM's own programs pretrain, unless a flag says otherwise."""
+    names = {
+        base_name(word)
+        for command in _commands(source)
+        for word in command.words
+        if _is_program(word)
+    }
+    flags = {flag for arguments in argument_lists for flag, _, _ in arguments.options}
+    is_whole = not any(arguments.hidden for arguments in argument_lists)
+    own = sorted(name for name in names if name.startswith(_PRETRAINING))
+    if own and len(own) == len(names) and is_whole and flags.isdisjoint(_TUNING):
+        sheet.default("run.role", "pretrain", note=f"{own[0]} without --finetune")
 
 
 def _arguments(command: ShellCommand, catalogue: FrameworkKeys) -> Arguments:

@@ -22,6 +22,8 @@ _RANK = {
     "unknown": 3,
     "default": 4,
 }
+_ROLE, _BY_ADAPTER = "run.role", "lora"
+_TRAINS_WEIGHTS = frozenset({"pretrain", "continued", "sft"})
 
 
 def merge(facts: Iterable[Fact]) -> dict[str, Value[Any]]:
@@ -51,6 +53,8 @@ def _merged(name: str, rows: list[Fact]) -> Value[Any]:
     known = [fact for fact in known if not condition_of(fact.places)] or known
     if not known:
         return _value(name, next(f for f in rows if _RANK[f.status] == strongest))
+    if name == _ROLE:
+        known = _with_method(known)
     if all(_same(name, fact.value, known[0].value) for fact in known):
         main = min(known, key=lambda fact: _RANK[fact.status])
         places = tuple(dict.fromkeys(place for fact in known for place in fact.places))
@@ -63,6 +67,21 @@ def _merged(name: str, rows: list[Fact]) -> Value[Any]:
         "stated with different values",
         tuple(dict.fromkeys(f"{fact.value}" for fact in known)),
     )
+
+
+def _with_method(known: list[Fact]) -> list[Fact]:
+    """Return statements of the role, of which one that says LoRA contradicts no other.
+
+    What a run is for and how its weights are trained are two things: a run of LoRA that
+    is stated as fine-tuning is both, and stays one that trains no full weights.
+    """
+    roles = {fact.value for fact in known}
+    others = roles - {_BY_ADAPTER}
+    if len(others) != 1 or others == roles:
+        return known
+    purpose = others.pop()
+    role = _BY_ADAPTER if purpose in _TRAINS_WEIGHTS else purpose
+    return [fact._replace(value=role) for fact in known]
 
 
 def _value(name: str, fact: Fact) -> Value[Any]:
