@@ -1,5 +1,7 @@
-"""Forms that texts of keys must have, by the names that relations call them by."""
+"""Forms that texts of keys must have, and what is counted of values, by their names."""
 
+import itertools
+import math
 import re
 from collections.abc import Callable, Mapping
 
@@ -22,21 +24,30 @@ _LAYOUT_LONGEST = 10_000
 _LAYOUT_REPEATS = (lazy_pattern(r"\(([^)]+)\)\*(\d+)"), lazy_pattern(r"(.)\*(\d+)"))
 
 
-def _is_pipeline_layout(text: str) -> bool:
-    """Return whether a text lays out the stages of a pipeline of Megatron-LM.
+def _pipeline_layout(text: str) -> str | None:
+    """Return a layout of Megatron-LM's pipeline with its repetitions written out.
 
-    Repetitions are written out first. A text that would grow too long is let through.
+    None where the text would grow too long.
     """
     layout = text.replace(",", "")
     for repeat in _LAYOUT_REPEATS:
         parts = [(part[1], part[2]) for part in repeat.finditer(layout)]
         if any(len(times) > len(str(_LAYOUT_LONGEST)) for _, times in parts):
-            return True
+            return None
         grown = len(layout) + sum(len(part) * int(times) for part, times in parts)
         if grown > _LAYOUT_LONGEST:
-            return True
+            return None
         layout = repeat.sub(lambda part: part[1] * int(part[2]), layout)
-    return re.fullmatch(r"\|*E[t|]*[m|]*L\|*", layout) is not None
+    return layout
+
+
+def _is_pipeline_layout(text: str) -> bool:
+    """Return whether a text lays out the stages of a pipeline of Megatron-LM.
+
+    A text that would grow too long is let through.
+    """
+    layout = _pipeline_layout(text)
+    return layout is None or re.fullmatch(r"\|*E[t|]*[m|]*L\|*", layout) is not None
 
 
 _NODES = lazy_pattern(r"\s*(\d*)([kKmM]{0,2})(-(\d+)([kKmM]{0,2}))?\s*")
@@ -87,4 +98,87 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     # Megatron-LM: E embedding, t layer, m prediction layer, L loss, | between stages
     "megatron_pipeline_layout": _is_pipeline_layout,
     "host_and_port": _matches(r".*:\d{1,5}"),
+}
+
+
+def _length(value: object) -> float | None:
+    return len(value) if isinstance(value, list | dict) else None
+
+
+def _numbers(value: object) -> list[float]:
+    """Return the numbers of a list, or a number by itself; nothing of any other."""
+    items = value if isinstance(value, list) else [value]
+    numbers: list[float] = []
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | float | str):
+            return []
+        try:
+            numbers.append(float(item) if len(str(item)) <= _LONGEST_NUMBER else 0)
+        except ValueError:
+            return []
+    return numbers if all(map(math.isfinite, numbers)) else []
+
+
+def _of_numbers(
+    reckon: Callable[[list[float]], float],
+) -> Callable[[object], float | None]:
+    def measure(value: object) -> float | None:
+        numbers = _numbers(value)
+        return reckon(numbers) if numbers else None
+
+    return measure
+
+
+def _of_layout(symbol: str, beside: int = 0) -> Callable[[object], float | None]:
+    """Return how often a layout of a pipeline has a symbol."""
+
+    def measure(value: object) -> float | None:
+        layout = _pipeline_layout(value) if isinstance(value, str) else None
+        return None if layout is None else layout.count(symbol) + beside
+
+    return measure
+
+
+def _least_step(numbers: list[float]) -> float:
+    """Return by how much each number is above the one before, at least."""
+    steps = [
+        after - before for before, after in zip(numbers, numbers[1:], strict=False)
+    ]
+    return min(steps, default=math.inf)
+
+
+def _main_pattern(value: object) -> str | None:
+    """Return the part of a hybrid model's pattern before its predictions of tokens."""
+    return value.partition("/")[0] if isinstance(value, str) else None
+
+
+def _hybrid_layers(value: object) -> float | None:
+    pattern = _main_pattern(value)
+    return None if pattern is None else len(pattern) - pattern.count("|")
+
+
+def _hybrid_segments(value: object) -> float | None:
+    pattern = _main_pattern(value)
+    return None if pattern is None else pattern.count("|") + 1
+
+
+# What is counted of a value that is no number; None where it has nothing of the kind.
+MEASURES: Mapping[str, Callable[[object], float | None]] = {
+    "length": _length,
+    "sum": _of_numbers(math.fsum),
+    "product": _of_numbers(math.prod),
+    "smallest": _of_numbers(min),
+    "largest": _of_numbers(max),
+    "first": _of_numbers(lambda numbers: numbers[0]),
+    "least_step": _of_numbers(_least_step),
+    # Megatron-LM: `Ettt|(tt|)*29,m|L`
+    "pipeline_stages": _of_layout("|", 1),
+    "pipeline_layers": _of_layout("t"),
+    "pipeline_prediction_layers": _of_layout("m"),
+    # Megatron-LM: `M-M-|M*M-/MM/MM`
+    "hybrid_layers": _hybrid_layers,
+    "hybrid_segments": _hybrid_segments,
+    "hybrid_predictions": lambda value: (
+        value.count("/") if isinstance(value, str) else None
+    ),
 }

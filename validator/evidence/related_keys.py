@@ -1,7 +1,7 @@
 """What the files of a plan show of their frameworks' relations between keys."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.accepted_values import (
@@ -17,6 +17,7 @@ from speccheck.validator.evidence.framework_keys import (
     dotted,
     parse_version,
 )
+from speccheck.validator.evidence.key_forms import MEASURES
 from speccheck.validator.evidence.key_relations import (
     ITEMS,
     NAME_TESTS,
@@ -28,9 +29,14 @@ from speccheck.validator.evidence.key_relations import (
     PRODUCT,
     Answer,
     Condition,
+    Factor,
     KeyRelation,
     Kind,
     Operand,
+    Term,
+    factors_of,
+    names_in,
+    terms_of,
 )
 from speccheck.validator.evidence.plan import TrainingPlan, plan_evidence
 from speccheck.validator.evidence.record import Record
@@ -289,7 +295,7 @@ class _Judgement:
         return self._tests(name, test, operand)
 
     def _tests(self, name: str, test: str, operand: Operand) -> Answer:
-        """Return the answer of one test of one name, or of a product of names."""
+        """Return the answer of one test of one name, or of a sum of products."""
         if test in OF_ALL_ITEMS:
             self.look(name)
             return OF_ALL_ITEMS[test](self._all_values(name), operand)
@@ -330,23 +336,35 @@ class _Judgement:
 
     def _without_number(self, name: str, operand: Operand) -> Answer:
         """Return what the lack of a number means: null compares with nothing."""
-        names = [*name.split(PRODUCT)]
-        names += operand.split(PRODUCT) if isinstance(operand, str) else []
+        names = names_in(name)
+        names += names_in(operand) if isinstance(operand, str) else []
         looked = [self.look(item) for item in names]
         return False if all(item.is_known for item in looked) else None
 
     def number(self, operand: Operand) -> float | None:
-        """Return a number, that of a key, or the product of several."""
+        """Return a number, that of a key, or a sum of products of several."""
         if isinstance(operand, int | float):
             return operand
-        result: float = 1
-        for name in operand.split(PRODUCT):
-            looked = self.look(name) if not name.isdecimal() else Looked("", int(name))
-            number = self._number_of(looked)
-            if number is None:
-                return None
-            result *= number
-        return result
+        total: float = 0
+        for term in terms_of(operand):
+            product: float = 1
+            for factor in term.factors:
+                number = self.number_of(factor)
+                if number is None:
+                    return None
+                product *= number
+            total += product if term.sign == "+" else -product
+        return total
+
+    def number_of(self, factor: Factor) -> float | None:
+        """Return the number of a key, or what a measure counts of its value."""
+        if factor.is_literal:
+            return int(factor.name)
+        looked = self.look(factor.name)
+        if not factor.measure:
+            return self._number_of(looked)
+        is_there = looked.is_known and looked.value is not None
+        return MEASURES[factor.measure](looked.value) if is_there else None
 
     def _number_of(self, looked: Looked) -> float | None:
         value = looked.value
@@ -542,8 +560,9 @@ def _text(relation: KeyRelation, judgement: _Judgement) -> str:
     if needs[0] in _GROUPS or needs[1] not in _BROKEN or not _is_between(needs):
         return f"{_beside(causes)} needs {_needed(needs, judgement)}: {ending}"
     name, test, operand = needs
-    left, right = _shown_product(name, judgement), _shown_product(operand, judgement)
-    others = [text for text in causes if text not in {left, right}]
+    left, right = _shown_sum(name, judgement), _shown_sum(operand, judgement)
+    sides = {judgement.look(item).shown for item in names_in(f"{name} + {operand}")}
+    others = [text for text in causes if text not in sides]
     beside = f" with {_listed(others)}" if others else ""
     return f"{left} {_BROKEN[test]} {right}{beside}: {ending}"
 
@@ -564,13 +583,29 @@ def _is_between(condition: Condition) -> bool:
     return isinstance(condition[2], str)
 
 
-def _shown_product(names: str, judgement: _Judgement) -> str:
-    """Return names with their values, as they are multiplied."""
-    parts = (
-        item if item.isdecimal() else judgement.look(item).shown
-        for item in names.split(PRODUCT)
-    )
-    return PRODUCT.join(parts)
+def _shown_sum(text: str, judgement: _Judgement) -> str:
+    """Return names with their values, as they are added and multiplied."""
+    return _joined_terms(text, lambda factor: _shown_factor(factor, judgement))
+
+
+def _shown_factor(factor: Factor, judgement: _Judgement) -> str:
+    if factor.is_literal:
+        return factor.name
+    if not factor.measure:
+        return judgement.look(factor.name).shown
+    number = judgement.number_of(factor)
+    count = "" if number is None else f" ({number:,.12g})"
+    return f"{_written_factor(factor, judgement)}{count}"
+
+
+def _joined_terms(text: str, shown: Callable[[Factor], str]) -> str:
+    """Return a sum of products with each factor in other words."""
+
+    def product(term: Term) -> str:
+        return PRODUCT.join(map(shown, term.factors))
+
+    first, *others = terms_of(text)
+    return "".join([product(first), *(f" {t.sign} {product(t)}" for t in others)])
 
 
 def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
@@ -587,10 +622,10 @@ def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
         name, test, operand = condition
         if test == "stated" and not operand:
             return []
-        names = name.split(PRODUCT)
+        names = names_in(name)
         if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
-            names += [item for item in operand.split(PRODUCT) if not item.isdecimal()]
-        looked = [judgement.look(item) for item in names if not item.isdecimal()]
+            names += names_in(operand)
+        looked = [judgement.look(item) for item in names]
         # what is absent, or off by default, is no cause that anybody would look for
         parts = [
             item.shown
@@ -617,13 +652,15 @@ def _needed(condition: Condition, judgement: _Judgement) -> str:
     return _in_words(_written(name, judgement), test, operand, judgement)
 
 
-def _written(name: str, judgement: _Judgement) -> str:
-    """Return a name as the files write it."""
-    names = []
-    for item in name.split(PRODUCT):
-        keys = () if item.isdecimal() else judgement.look(item).keys
-        names.append(keys[0].place.key if keys else item.removeprefix(PLAN))
-    return PRODUCT.join(names)
+def _written(text: str, judgement: _Judgement) -> str:
+    """Return a name, or a sum of products, as the files write it."""
+    return _joined_terms(text, lambda factor: _written_factor(factor, judgement))
+
+
+def _written_factor(factor: Factor, judgement: _Judgement) -> str:
+    keys = () if factor.is_literal else judgement.look(factor.name).keys
+    name = keys[0].place.key if keys else factor.name.removeprefix(PLAN)
+    return f"{factor.measure.replace('_', ' ')} of {name}" if factor.measure else name
 
 
 _GROUPS = frozenset({"all", "any", "not"})
@@ -689,17 +726,20 @@ def _arithmetic(condition: Condition, judgement: _Judgement) -> str:
     if test not in NUMBER_TESTS:
         return ""
     number, other = judgement.number(name), judgement.number(operand)
-    is_between_names = isinstance(operand, str) or PRODUCT in name
-    if number is None or other is None or not is_between_names:
+    sums = [text for text in (name, operand) if isinstance(text, str)]
+    reckoned = [text for text in sums if len(factors_of(text)) > 1]
+    if number is None or other is None or not (reckoned or isinstance(operand, str)):
         return ""
-    left, right = f"{number:,.12g}", f"{other:,.12g}"
     if test == "multiple_of" and other and number == int(number):
-        return f"{left} % {right} = {int(number) % int(other):,}"
-    if PRODUCT in f"{name} {operand}":
-        product = PRODUCT.join(
-            f"{judgement.number(item) or 0:,.12g}"
-            for item in (operand if isinstance(operand, str) else name).split(PRODUCT)
-        )
-        value = right if isinstance(operand, str) else left
-        return f"{product} = {value}"
-    return ""
+        return f"{number:,.12g} % {other:,.12g} = {int(number) % int(other):,}"
+    return ", ".join(
+        f"{_reckoned(text, judgement)} = {judgement.number(text) or 0:,.12g}"
+        for text in reckoned
+    )
+
+
+def _reckoned(text: str, judgement: _Judgement) -> str:
+    """Return a sum of products in numbers alone."""
+    return _joined_terms(
+        text, lambda factor: f"{judgement.number_of(factor) or 0:,.12g}"
+    )
