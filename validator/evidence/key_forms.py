@@ -75,6 +75,29 @@ def _is_node_range(text: str) -> bool:
     return 0 < int(bounds[0]) <= int(bounds[1])
 
 
+_MAGNITUDES = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+_BATCH_STEP = lazy_pattern(r"(\d{1,20}(?:\.\d*)?)\s*([KMBT]?):(\d{1,20})([KMBT]?)")
+
+
+def _is_batch_schedule(text: str) -> bool:
+    """Return whether Megatron-LM takes steps of a batch size: `0:256 1.5B:512`.
+
+    Thresholds begin at 0 and differ, and no batch is empty. What is written in
+    another way is let through.
+    """
+    steps = [
+        _BATCH_STEP.fullmatch(step.upper()) for step in text.replace(",", " ").split()
+    ]
+    known = [step for step in steps if step is not None]
+    if len(known) < len(steps):
+        return all(":" in step for step in text.replace(",", " ").split())
+    thresholds = [int(float(step[1]) * _MAGNITUDES.get(step[2], 1)) for step in known]
+    is_rising = len({*thresholds}) == len(thresholds)
+    return (
+        min(thresholds, default=1) == 0 and is_rising and all(int(s[3]) for s in known)
+    )
+
+
 FORMS: Mapping[str, Callable[[str], bool]] = {
     # Kubernetes: RFC 1123 and 1035 names
     "dns_label": _matches(_DNS_LABEL, 63),
@@ -97,6 +120,8 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     "whole_number": _matches(r"\s*[-+]?\d+\s*"),
     # Megatron-LM: E embedding, t layer, m prediction layer, L loss, | between stages
     "megatron_pipeline_layout": _is_pipeline_layout,
+    # Megatron-LM: `0:256 1.5B:512`
+    "megatron_batch_schedule": _is_batch_schedule,
     "host_and_port": _matches(r".*:\d{1,5}"),
 }
 
@@ -106,8 +131,9 @@ def _length(value: object) -> float | None:
 
 
 def _numbers(value: object) -> list[float]:
-    """Return the numbers of a list, or a number by itself; nothing of any other."""
-    items = value if isinstance(value, list) else [value]
+    """Return the numbers of a list, or of the words of a text; nothing of any other."""
+    items = value.split() if isinstance(value, str) else value
+    items = items if isinstance(items, list) else [items]
     numbers: list[float] = []
     for item in items:
         if isinstance(item, bool) or not isinstance(item, int | float | str):
@@ -141,10 +167,49 @@ def _of_layout(symbol: str, beside: int = 0) -> Callable[[object], float | None]
 
 def _least_step(numbers: list[float]) -> float:
     """Return by how much each number is above the one before, at least."""
-    steps = [
-        after - before for before, after in zip(numbers, numbers[1:], strict=False)
-    ]
+    steps = [after - before for before, after in itertools.pairwise(numbers)]
     return min(steps, default=math.inf)
+
+
+def _stages_of_predictions(value: object) -> list[int]:
+    """Return the stages of a layout of a pipeline that predict further tokens."""
+    layout = _pipeline_layout(value) if isinstance(value, str) else None
+    stages = (layout or "").split("|")
+    return [number for number, stage in enumerate(stages) if "m" in stage]
+
+
+_LISTED = lazy_pattern(r"\[[\d,]*\]|\d{1,6}|[()*+]")
+
+
+def _listed_length(value: object) -> float | None:
+    """Return how many items `([0]+[1]*3)*2` stands for; None for what is no list."""
+    text = "".join(value.split()) if isinstance(value, str) else ""
+    words = _LISTED.findall(text[:_LAYOUT_LONGEST])
+    if "[" not in text or "".join(words) != text:
+        return None
+    lengths = [0.0]  # of the open brackets, the innermost last
+    previous = 0.0  # what a repetition repeats
+    repeats = False
+    for word in words:
+        if word == "(":
+            lengths.append(0)
+        elif word == ")":
+            if len(lengths) == 1:
+                return None
+            previous = lengths.pop()
+            lengths[-1] += previous
+        elif word == "*":
+            repeats = True
+        elif word.startswith("["):
+            previous = len(word[1:-1].rstrip(",").split(",")) if word != "[]" else 0
+            lengths[-1] += previous
+        elif word.isdecimal():
+            if not repeats:
+                return None
+            lengths[-1] += previous * (int(word) - 1)
+            previous *= int(word)
+            repeats = False
+    return lengths[0] if len(lengths) == 1 else None
 
 
 def _main_pattern(value: object) -> str | None:
@@ -175,6 +240,14 @@ MEASURES: Mapping[str, Callable[[object], float | None]] = {
     "pipeline_stages": _of_layout("|", 1),
     "pipeline_layers": _of_layout("t"),
     "pipeline_prediction_layers": _of_layout("m"),
+    "pipeline_stages_with_predictions": lambda value: len(
+        _stages_of_predictions(value)
+    ),
+    "pipeline_stages_before_predictions": lambda value: min(
+        _stages_of_predictions(value), default=None
+    ),
+    # Megatron-LM: `([0]+[1]*3)*2`
+    "listed_length": _listed_length,
     # Megatron-LM: `M-M-|M*M-/MM/MM`
     "hybrid_layers": _hybrid_layers,
     "hybrid_segments": _hybrid_segments,

@@ -335,11 +335,20 @@ class _Judgement:
         return value is not None and OF_VALUES[test](value, operand)
 
     def _without_number(self, name: str, operand: Operand) -> Answer:
-        """Return what the lack of a number means: null compares with nothing."""
-        names = names_in(name)
-        names += names_in(operand) if isinstance(operand, str) else []
-        looked = [self.look(item) for item in names]
-        return False if all(item.is_known for item in looked) else None
+        """Return what the lack of a number means: null compares with nothing.
+
+        What a measure cannot read is open.
+        """
+        texts = [name, *([operand] if isinstance(operand, str) else [])]
+        factors = [factor for text in texts for factor in factors_of(text)]
+        return False if all(map(self._is_read, factors)) else None
+
+    def _is_read(self, factor: Factor) -> bool:
+        if factor.is_literal:
+            return True
+        looked = self.look(factor.name)
+        is_measured = not factor.measure or looked.value is None
+        return looked.is_known and (is_measured or self.number_of(factor) is not None)
 
     def number(self, operand: Operand) -> float | None:
         """Return a number, that of a key, or a sum of products of several."""
