@@ -314,8 +314,13 @@ def taken_together(condition: Condition) -> Iterator[str]:
     if not condition or condition[0] in _GROUPS:
         for part in condition[1:]:
             yield from taken_together(part)
-    elif condition[1] in ITEM_TESTS:
-        yield condition[0]
+        return
+    name, test, operand = condition
+    if test in ITEM_TESTS:
+        yield name
+    for text in (name, operand if test in NUMBER_TESTS else ""):
+        if isinstance(text, str):
+            yield from (part.name for part in factors_of(text) if part.takes_items)
 
 
 def shared_prefix(names: Iterable[str]) -> str:

@@ -227,6 +227,28 @@ def _hybrid_segments(value: object) -> float | None:
     return None if pattern is None else pattern.count("|") + 1
 
 
+def _indivisible_steps(numbers: list[float]) -> float:
+    """Return how often a number is neither a multiple nor a part of the one before."""
+    pairs = [sorted(pair) for pair in itertools.pairwise(numbers)]
+    return sum(low == high or low <= 0 or high % low != 0 for low, high in pairs)
+
+
+def _attention_layers(value: object) -> float | None:
+    """Return how many layers GPT-NeoX deals kinds of attention to."""
+    if not isinstance(value, list):
+        return None
+    if all(isinstance(item, str) for item in value):
+        return len(value)
+    count = 0
+    for item in value:
+        match item:
+            case [list() as kinds, int() as times]:
+                count += len(kinds) * times
+            case _:
+                return None
+    return count
+
+
 # What is counted of a value that is no number; None where it has nothing of the kind.
 MEASURES: Mapping[str, Callable[[object], float | None]] = {
     "length": _length,
@@ -236,6 +258,12 @@ MEASURES: Mapping[str, Callable[[object], float | None]] = {
     "largest": _of_numbers(max),
     "first": _of_numbers(lambda numbers: numbers[0]),
     "least_step": _of_numbers(_least_step),
+    "indivisible_steps": _of_numbers(_indivisible_steps),
+    "different_values": lambda value: (
+        len({str(item) for item in value}) if isinstance(value, list) else None
+    ),
+    # GPT-NeoX: `[[["global", "local"], 12]]`
+    "attention_layers": _attention_layers,
     # Megatron-LM: `Ettt|(tt|)*29,m|L`
     "pipeline_stages": _of_layout("|", 1),
     "pipeline_layers": _of_layout("t"),

@@ -42,6 +42,11 @@ class Factor(Record):
         """Whether it is a whole number that the relation itself states."""
         return self.name.isdecimal()
 
+    @property
+    def takes_items(self) -> bool:
+        """Whether the values of a key of all items of a list are measured together."""
+        return bool(self.measure) and ITEMS in self.name
+
 
 class Term(Record):
     """A product of a sum, and the sign before it."""

@@ -372,8 +372,9 @@ class _Judgement:
         looked = self.look(factor.name)
         if not factor.measure:
             return self._number_of(looked)
-        is_there = looked.is_known and looked.value is not None
-        return MEASURES[factor.measure](looked.value) if is_there else None
+        value = self._all_values(factor.name) if factor.takes_items else looked.value
+        is_there = (looked.is_known or factor.takes_items) and value is not None
+        return MEASURES[factor.measure](value) if is_there else None
 
     def _number_of(self, looked: Looked) -> float | None:
         value = looked.value
@@ -698,6 +699,7 @@ _WORDS = {
     "contains": "{name} with {operand}",
     "lacks": "{name} without {operand}",
     "every_in": "{name} of {operand} alone",
+    "is_a": "{name} as a {operand}",
     "some_in": "{name} with {operand}",
     "not_word": "another {name}",
     "length_above": "{name} of more than {operand}",
