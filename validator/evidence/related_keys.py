@@ -163,11 +163,37 @@ class _Table:
             (file.version for file in files if file.version), None
         )
         self.named: dict[str, list[StatedKey]] = {}
+        self._presets: dict[str, str] = {}  # names of files by the keys that they set
         for file in files:
             for key in file.keys:
                 row = catalogue.lookup(key.path)
                 name = row.path if row is not None else dotted(key.path)
                 self.named.setdefault(name, []).append(key)
+        for file in files:
+            self._presets.update(self._preset_keys(file))
+
+    def _preset_keys(self, file: KeyedFile) -> Iterator[tuple[str, str]]:
+        """Yield the keys that a file of the framework's own sets, by whose choice."""
+        loader = self.catalogue.loaders.get(file.format)
+        for name, by_preset in (loader.presets if loader else {}).items():
+            default = self.catalogue.default((name,), self.version)
+            for key in self.named.get(name, ()):
+                chosen = str(key.value or "")
+                if chosen and (default is None or chosen != default.value):
+                    of_any = [*by_preset.values()]
+                    listed = [by_preset["*"], by_preset.get(chosen, ())]
+                    for set_by_it in listed if chosen in by_preset else of_any:
+                        yield from ((other, chosen) for other in set_by_it)
+
+    def _is_preset(self, name: str, keys: Sequence[StatedKey]) -> bool:
+        """Return whether another file decides about a key, which was not read."""
+        preset = self._presets.get(name)
+        if preset is None:
+            return False
+        stems = [key.place.file.rpartition("/")[2].rpartition(".") for key in keys]
+        return not stems or any(
+            kind in {"yml", "yaml"} and stem != preset for stem, _, kind in stems
+        )
 
     def converts(self, name: str) -> bool:
         """Return whether the loader makes numbers and switches of texts."""
@@ -209,6 +235,7 @@ class _Table:
         if any(value != values[0] for value in values[1:]):
             return Looked(name, None, is_known=False, keys=keys, missing=name)
         is_open = is_filled_in(values[0]) or (values[0] == "auto" and self.takes_auto)
+        is_open = is_open or self._is_preset(name, keys)
         if is_open or not all(key.is_sure for key in keys):
             return Looked(name, values[0], is_known=False, keys=keys, missing=name)
         return Looked(name, values[0], keys=keys)
@@ -216,6 +243,8 @@ class _Table:
     def _default(self, name: str) -> Looked:
         if self.hidden:
             return Looked(name, is_known=False, missing=name)
+        if self._is_preset(name, ()):
+            return Looked(name, is_known=False)
         row = self.catalogue.rows.get(name)
         if row is None or row.type == "flag" or ITEMS in name or "*" in name:
             return Looked(name)
