@@ -23,7 +23,7 @@ PRODUCT = " * "  # between the names of numbers that are multiplied
 PLAN = "plan."  # begins the name of a field of the plan
 ITEMS = "[]"
 _SIGN = re.compile(r" ([+-]) ")
-_MEASURED = re.compile(r"([a-z_]+) of (\S+)")
+_MEASURED = re.compile(r"([a-z_]+) of (all )?(\S+)")
 
 
 class Factor(Record):
@@ -32,20 +32,17 @@ class Factor(Record):
     Attributes:
         name: of the key or field, or the digits of a whole number.
         measure: what is counted of its value (key_forms.MEASURES); empty for itself.
+        takes_items: the values of all items of a list are measured together.
     """
 
     name: str
     measure: str = ""
+    takes_items: bool = False
 
     @property
     def is_literal(self) -> bool:
         """Whether it is a whole number that the relation itself states."""
         return self.name.isdecimal()
-
-    @property
-    def takes_items(self) -> bool:
-        """Whether the values of a key of all items of a list are measured together."""
-        return bool(self.measure) and ITEMS in self.name
 
 
 class Term(Record):
@@ -71,7 +68,9 @@ def terms_of(text: str) -> tuple[Term, ...]:
 
 def _factor(text: str) -> Factor:
     measured = _MEASURED.fullmatch(text)
-    return Factor(measured[2], measured[1]) if measured else Factor(text)
+    if measured is None:
+        return Factor(text)
+    return Factor(measured[3], measured[1], bool(measured[2]))
 
 
 def factors_of(text: str) -> list[Factor]:

@@ -219,7 +219,7 @@ class _Table:
         keys = tuple(
             key
             for key in self.named.get(name, ())
-            if not within or key.path[: len(within)] == within or ITEMS not in name
+            if not within or key.path[: len(within)] == within or not _has_items(name)
         )
         if not keys:
             return self._default(name)
@@ -261,6 +261,11 @@ class _Table:
             if name == prefix or name.startswith((f"{prefix}.", f"{prefix}[")):
                 result.update((key.path[:depth], None) for key in keys)
         return [path for path in result if len(path) == depth]
+
+
+def _has_items(name: str) -> bool:
+    """Return whether a name stands for a key of each item of a list or free block."""
+    return ITEMS in name or "*" in name
 
 
 def _steps(name: str) -> list[str]:
@@ -740,7 +745,7 @@ _WORDS = {
 
 
 def _in_words(name: str, test: str, operand: Operand, judgement: _Judgement) -> str:
-    if test in {"stated", "set"} or operand in ([True], [False]):
+    if test in {"stated", "set", "given"} or operand in ([True], [False]):
         is_on = operand in (True, [True]) and test != "is_not"
         return name if is_on else f"no {name}"
     if isinstance(operand, list):
