@@ -133,16 +133,21 @@ def _length(value: object) -> float | None:
 def _numbers(value: object) -> list[float]:
     """Return the numbers of a list, or of the words of a text; nothing of any other."""
     items = value.split() if isinstance(value, str) else value
-    items = items if isinstance(items, list) else [items]
-    numbers: list[float] = []
-    for item in items:
-        if isinstance(item, bool) or not isinstance(item, int | float | str):
-            return []
-        try:
-            numbers.append(float(item) if len(str(item)) <= _LONGEST_NUMBER else 0)
-        except ValueError:
-            return []
-    return numbers if all(map(math.isfinite, numbers)) else []
+    numbers = list(map(_number, items if isinstance(items, list) else [items]))
+    return [] if None in numbers else [item for item in numbers if item is not None]
+
+
+def _number(item: object) -> float | None:
+    """Return a number, or what a text says that is not too long for any."""
+    if isinstance(item, bool) or not isinstance(item, int | float | str):
+        return None
+    if isinstance(item, str) and len(item) > _LONGEST_NUMBER:
+        return None
+    try:
+        number = float(item)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _of_numbers(
