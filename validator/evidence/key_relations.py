@@ -26,7 +26,7 @@ _SIGN = re.compile(r" ([+-]) ")
 _MEASURED = re.compile(r"([a-z_]+) of (all )?(\S+)")
 
 
-class Factor(Record):
+class Multiplicand(Record):
     """A number that is multiplied: of a key, of a field, or itself.
 
     Attributes:
@@ -49,7 +49,7 @@ class Term(Record):
     """A product of a sum, and the sign before it."""
 
     sign: Literal["+", "-"]
-    factors: tuple[Factor, ...]
+    factors: tuple[Multiplicand, ...]
 
 
 @cache
@@ -66,14 +66,14 @@ def terms_of(text: str) -> tuple[Term, ...]:
     )
 
 
-def _factor(text: str) -> Factor:
+def _factor(text: str) -> Multiplicand:
     measured = _MEASURED.fullmatch(text)
     if measured is None:
-        return Factor(text)
-    return Factor(measured[3], measured[1], bool(measured[2]))
+        return Multiplicand(text)
+    return Multiplicand(measured[3], measured[1], bool(measured[2]))
 
 
-def factors_of(text: str) -> list[Factor]:
+def factors_of(text: str) -> list[Multiplicand]:
     """Return all numbers that a sum of products is made of."""
     return [factor for term in terms_of(text) for factor in term.factors]
 

@@ -29,9 +29,9 @@ from speccheck.validator.evidence.key_relations import (
     PRODUCT,
     Answer,
     Condition,
-    Factor,
     KeyRelation,
     Kind,
+    Multiplicand,
     Operand,
     Term,
     factors_of,
@@ -377,7 +377,7 @@ class _Judgement:
         factors = [factor for text in texts for factor in factors_of(text)]
         return False if all(map(self._is_read, factors)) else None
 
-    def _is_read(self, factor: Factor) -> bool:
+    def _is_read(self, factor: Multiplicand) -> bool:
         if factor.is_literal:
             return True
         looked = self.look(factor.name)
@@ -399,7 +399,7 @@ class _Judgement:
             total += product if term.sign == "+" else -product
         return total
 
-    def number_of(self, factor: Factor) -> float | None:
+    def number_of(self, factor: Multiplicand) -> float | None:
         """Return the number of a key, or what a measure counts of its value."""
         if factor.is_literal:
             return int(factor.name)
@@ -632,7 +632,7 @@ def _shown_sum(text: str, judgement: _Judgement) -> str:
     return _joined_terms(text, lambda factor: _shown_factor(factor, judgement))
 
 
-def _shown_factor(factor: Factor, judgement: _Judgement) -> str:
+def _shown_factor(factor: Multiplicand, judgement: _Judgement) -> str:
     if factor.is_literal:
         return factor.name
     if not factor.measure:
@@ -642,7 +642,7 @@ def _shown_factor(factor: Factor, judgement: _Judgement) -> str:
     return f"{_written_factor(factor, judgement)}{count}"
 
 
-def _joined_terms(text: str, shown: Callable[[Factor], str]) -> str:
+def _joined_terms(text: str, shown: Callable[[Multiplicand], str]) -> str:
     """Return a sum of products with each factor in other words."""
 
     def product(term: Term) -> str:
@@ -701,7 +701,7 @@ def _written(text: str, judgement: _Judgement) -> str:
     return _joined_terms(text, lambda factor: _written_factor(factor, judgement))
 
 
-def _written_factor(factor: Factor, judgement: _Judgement) -> str:
+def _written_factor(factor: Multiplicand, judgement: _Judgement) -> str:
     keys = () if factor.is_literal else judgement.look(factor.name).keys
     name = keys[0].place.key if keys else factor.name.removeprefix(PLAN)
     return f"{factor.measure.replace('_', ' ')} of {name}" if factor.measure else name
@@ -752,6 +752,7 @@ def _in_words(name: str, test: str, operand: Operand, judgement: _Judgement) -> 
         words = " or ".join(shown_value(item) for item in operand)
     elif isinstance(operand, str) and test in NUMBER_TESTS | NAME_TESTS:
         words = _written(operand, judgement)
+        test = "same_as" if test == "equals" else test
     else:
         words = f"{operand:g}" if isinstance(operand, float) else str(operand)
     if test in {"is", "word"}:
