@@ -80,6 +80,11 @@ def read(text: str) -> ReadText:
     return ReadText(document, reading, merge(reading.facts.facts))
 
 
+def test_a_file_whose_length_the_command_line_states_is_known() -> None:
+    lines = [line for line in FULL.splitlines() if not line.startswith("max_duration")]
+    assert READER.detect(document_of("\n".join(lines), "a.yaml")) >= 0.7
+
+
 def test_states_every_leaf_that_stands_in_the_file() -> None:
     assert read(FULL).values("stated") == {
         "batch.sequence_length": 4096,

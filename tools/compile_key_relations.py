@@ -25,7 +25,7 @@ from speccheck.validator.catalogue.frameworks import (
 )
 from speccheck.validator.evidence.accepted_values import value_fault
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, parse_version
-from speccheck.validator.evidence.key_forms import FORMS
+from speccheck.validator.evidence.key_forms import FORMS, MEASURES
 from speccheck.validator.evidence.key_relations import (
     ITEM_TESTS,
     NAME_TESTS,
@@ -39,6 +39,8 @@ from speccheck.validator.evidence.key_relations import (
     KeyRelation,
     KeyRelations,
     Kind,
+    factors_of,
+    names_in,
 )
 from speccheck.validator.evidence.plan import (
     TrainingPlan,
@@ -232,18 +234,19 @@ class _Compiler:
 
     def _tests(self, name: str, written: object) -> Iterator[Condition]:
         if written != {"stated": False}:  # of a fork's own key no table knows
-            for part in name.split(PRODUCT):
-                self._name(part)
-        parts = [part for part in name.split(PRODUCT) if not part.isdecimal()]
-        self._names.update(dict.fromkeys(parts))
+            self._sum(name)
+        self._names.update(dict.fromkeys(names_in(name)))
+        is_reckoned = names_in(name) != [name]
         if not isinstance(written, dict):
+            if is_reckoned:
+                self._refuse(f"{name} is reckoned: ask for equals, above, ...")
             yield [name, "is", written if isinstance(written, list) else [written]]
             return
         for test, operand in written.items():
             if test not in TESTS:
                 self._refuse(f"no such test: {test}")
-            if PRODUCT in name and test not in NUMBER_TESTS:
-                self._refuse(f"{name}: a product is a number, and {test} asks for none")
+            if is_reckoned and test not in NUMBER_TESTS:
+                self._refuse(f"{name} is reckoned, and {test} is no test of numbers")
             yield [name, test, self._operand(test, operand)]
 
     def _operand(self, test: str, operand: object) -> object:
@@ -253,9 +256,7 @@ class _Compiler:
             if isinstance(operand, list):
                 operand = PRODUCT.join(str(item) for item in operand)
             if isinstance(operand, str):
-                for part in operand.split(PRODUCT):
-                    if not part.isdecimal():
-                        self._name(part)
+                self._sum(operand)
             elif isinstance(operand, bool) or not isinstance(operand, int | float):
                 self._refuse(f"{test} takes a number or names, not {operand!r}")
             elif test not in NUMBER_TESTS:
@@ -272,10 +273,16 @@ class _Compiler:
             self._refuse(f"{test} does not take {operand!r}")
         return operand
 
+    def _sum(self, text: str) -> None:
+        """Take a sum of products of names that there are."""
+        for factor in factors_of(text):
+            if factor.measure and factor.measure not in MEASURES:
+                self._refuse(f"no such measure: {factor.measure}")
+            if not factor.is_literal:
+                self._name(factor.name)
+
     def _name(self, name: str) -> None:
         """Take a name that a key table or the plan has."""
-        if name.isdecimal():
-            return
         self._names[name] = None
         if name.startswith(PLAN):
             if name.removeprefix(PLAN) not in leaf_names():
@@ -303,7 +310,7 @@ def _names_of(condition: Condition) -> Iterator[str]:
     if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
         texts.append(operand)
     for text in texts:
-        yield from (part for part in text.split(PRODUCT) if not part.isdecimal())
+        yield from names_in(text)
 
 
 def taken_together(condition: Condition) -> Iterator[str]:
@@ -311,8 +318,13 @@ def taken_together(condition: Condition) -> Iterator[str]:
     if not condition or condition[0] in _GROUPS:
         for part in condition[1:]:
             yield from taken_together(part)
-    elif condition[1] in ITEM_TESTS:
-        yield condition[0]
+        return
+    name, test, operand = condition
+    if test in ITEM_TESTS:
+        yield name
+    for text in (name, operand if test in NUMBER_TESTS else ""):
+        if isinstance(text, str):
+            yield from (part.name for part in factors_of(text) if part.takes_items)
 
 
 def _by_item(condition: Condition) -> Iterator[str]:
@@ -327,7 +339,7 @@ def _by_item(condition: Condition) -> Iterator[str]:
 def shared_prefix(names: Iterable[str]) -> str:
     """Return the list or free block that all names with one stand below; else empty."""
     prefixes = []
-    for name in (part for product in names for part in product.split(PRODUCT)):
+    for name in names:
         ends = [match.end() for match in re.finditer(r"\[\]|(?<![\w*])\*+", name)]
         if ends:
             prefixes.append([name[:end] for end in ends])

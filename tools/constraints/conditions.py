@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from constraints.table import Names
-from speccheck.validator.evidence.key_relations import NAME_TESTS, NUMBER_TESTS, PRODUCT
+from speccheck.validator.evidence.key_relations import (
+    NAME_TESTS,
+    NUMBER_TESTS,
+    PRODUCT,
+    names_in,
+)
 
 LARGEST_EXPRESSION = 150  # nodes, after locals are put in
 MOST_ITEMS = 20  # of a sequence whose loop is written out
@@ -470,10 +475,10 @@ def names_of(condition: Condition) -> tuple[str, ...]:
         case Opaque(_, _, names_):
             names = [*names_]
         case Test(name, test, operand):
-            names = name.split(PRODUCT)
+            names = names_in(name)
             if isinstance(operand, str) and test in NUMBER_TESTS | NAME_TESTS:
-                names += operand.split(PRODUCT)
-    return tuple(dict.fromkeys(name for name in names if not name.isdecimal()))
+                names += names_in(operand)
+    return tuple(dict.fromkeys(names))
 
 
 def opaque_parts(condition: Condition) -> list[Opaque]:

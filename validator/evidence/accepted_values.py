@@ -65,6 +65,9 @@ class Loader(Record):
             a command line may state them, their absence is no fault of the file.
         closed_texts: keys declared as `enum|str` whose texts are members all the same.
         closes_choices: choices of texts are all that is taken, as argparse has it.
+        presets: by a key that names a file of the framework's own: the keys that the
+            file sets in place of the file at hand, by its name; `*` are those that any
+            of them may set. A file that is not listed may set them all.
     """
 
     handling: Handling
@@ -81,6 +84,7 @@ class Loader(Record):
     demands: bool = False
     closed_texts: tuple[str, ...] = ()
     closes_choices: bool = False
+    presets: Mapping[str, Mapping[str, Sequence[str]]] = {}
 
     def handling_at(self, path: str) -> Handling:
         """Return how values at a path of the table are handled."""

@@ -7,6 +7,7 @@ is executed: a test is the name of a function here, and its operand.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 from speccheck.validator.evidence.key_forms import FORMS
@@ -21,6 +22,65 @@ Condition = Sequence[Any]
 PRODUCT = " * "  # between the names of numbers that are multiplied
 PLAN = "plan."  # begins the name of a field of the plan
 ITEMS = "[]"
+_SIGN = re.compile(r" ([+-]) ")
+_MEASURED = re.compile(r"([a-z_]+) of (all )?(\S+)")
+
+
+class Multiplicand(Record):
+    """A number that is multiplied: of a key, of a field, or itself.
+
+    Attributes:
+        name: of the key or field, or the digits of a whole number.
+        measure: what is counted of its value (key_forms.MEASURES); empty for itself.
+        takes_items: the values of all items of a list are measured together.
+    """
+
+    name: str
+    measure: str = ""
+    takes_items: bool = False
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a whole number that the relation itself states."""
+        return self.name.isdecimal()
+
+
+class Term(Record):
+    """A product of a sum, and the sign before it."""
+
+    sign: Literal["+", "-"]
+    factors: tuple[Multiplicand, ...]
+
+
+@cache
+def terms_of(text: str) -> tuple[Term, ...]:
+    """Return what `a * 2 - length of b` adds and takes away."""
+    first, *rest = _SIGN.split(text)
+    signed = [("+", first), *zip(rest[::2], rest[1::2], strict=True)]
+    return tuple(
+        Term(
+            "-" if sign == "-" else "+",
+            tuple(_factor(part) for part in product.split(PRODUCT)),
+        )
+        for sign, product in signed
+    )
+
+
+def _factor(text: str) -> Multiplicand:
+    measured = _MEASURED.fullmatch(text)
+    if measured is None:
+        return Multiplicand(text)
+    return Multiplicand(measured[3], measured[1], bool(measured[2]))
+
+
+def factors_of(text: str) -> list[Multiplicand]:
+    """Return all numbers that a sum of products is made of."""
+    return [factor for term in terms_of(text) for factor in term.factors]
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of the keys and fields that a sum of products is made of."""
+    return [factor.name for factor in factors_of(text) if not factor.is_literal]
 
 
 class KeyRelation(Record):

@@ -1,7 +1,7 @@
 """What the files of a plan show of their frameworks' relations between keys."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.accepted_values import (
@@ -17,6 +17,7 @@ from speccheck.validator.evidence.framework_keys import (
     dotted,
     parse_version,
 )
+from speccheck.validator.evidence.key_forms import MEASURES
 from speccheck.validator.evidence.key_relations import (
     ITEMS,
     NAME_TESTS,
@@ -32,7 +33,12 @@ from speccheck.validator.evidence.key_relations import (
     Condition,
     KeyRelation,
     Kind,
+    Multiplicand,
     Operand,
+    Term,
+    factors_of,
+    names_in,
+    terms_of,
 )
 from speccheck.validator.evidence.plan import TrainingPlan, plan_evidence
 from speccheck.validator.evidence.record import Record
@@ -176,11 +182,37 @@ class _Table:
             (file.version for file in files if file.version), None
         )
         self.named: dict[str, list[StatedKey]] = {}
+        self._presets: dict[str, str] = {}  # names of files by the keys that they set
         for file in files:
             for key in file.keys:
                 row = catalogue.lookup(key.path)
                 name = row.path if row is not None else dotted(key.path)
                 self.named.setdefault(name, []).append(key)
+        for file in files:
+            self._presets.update(self._preset_keys(file))
+
+    def _preset_keys(self, file: KeyedFile) -> Iterator[tuple[str, str]]:
+        """Yield the keys that a file of the framework's own sets, by whose choice."""
+        loader = self.catalogue.loaders.get(file.format)
+        for name, by_preset in (loader.presets if loader else {}).items():
+            default = self.catalogue.default((name,), self.version)
+            for key in self.named.get(name, ()):
+                chosen = str(key.value or "")
+                if chosen and (default is None or chosen != default.value):
+                    of_any = [*by_preset.values()]
+                    listed = [by_preset["*"], by_preset.get(chosen, ())]
+                    for set_by_it in listed if chosen in by_preset else of_any:
+                        yield from ((other, chosen) for other in set_by_it)
+
+    def _is_preset(self, name: str, keys: Sequence[StatedKey]) -> bool:
+        """Return whether another file decides about a key, which was not read."""
+        preset = self._presets.get(name)
+        if preset is None:
+            return False
+        stems = [key.place.file.rpartition("/")[2].rpartition(".") for key in keys]
+        return not stems or any(
+            kind in {"yml", "yaml"} and stem != preset for stem, _, kind in stems
+        )
 
     def converts(self, name: str) -> bool:
         """Return whether the loader makes numbers and switches of texts."""
@@ -206,7 +238,7 @@ class _Table:
         keys = tuple(
             key
             for key in self.named.get(name, ())
-            if not within or key.path[: len(within)] == within or ITEMS not in name
+            if not within or key.path[: len(within)] == within or not _has_items(name)
         )
         if not keys:
             return self._default(name)
@@ -222,6 +254,7 @@ class _Table:
         if any(value != values[0] for value in values[1:]):
             return Looked(name, None, is_known=False, keys=keys, missing=name)
         is_open = is_filled_in(values[0]) or (values[0] == "auto" and self.takes_auto)
+        is_open = is_open or self._is_preset(name, keys)
         if is_open or not all(key.is_sure for key in keys):
             return Looked(name, values[0], is_known=False, keys=keys, missing=name)
         meaning = row.meaning_of(values[0]) if row is not None else ""
@@ -230,6 +263,8 @@ class _Table:
     def _default(self, name: str) -> Looked:
         if self.hidden:
             return Looked(name, is_known=False, missing=name)
+        if self._is_preset(name, ()):
+            return Looked(name, is_known=False)
         row = self.catalogue.rows.get(name)
         if row is None or row.type == "flag" or ITEMS in name or "*" in name:
             return Looked(name)
@@ -246,6 +281,11 @@ class _Table:
             if name == prefix or name.startswith((f"{prefix}.", f"{prefix}[")):
                 result.update((key.path[:depth], None) for key in keys)
         return [path for path in result if len(path) == depth]
+
+
+def _has_items(name: str) -> bool:
+    """Return whether a name stands for a key of each item of a list or free block."""
+    return ITEMS in name or "*" in name
 
 
 def _steps(name: str) -> list[str]:
@@ -309,7 +349,7 @@ class _Judgement:
         return self._tests(name, test, operand)
 
     def _tests(self, name: str, test: str, operand: Operand) -> Answer:
-        """Return the answer of one test of one name, or of a product of names."""
+        """Return the answer of one test of one name, or of a sum of products."""
         if test in OF_ALL_ITEMS or test in OF_WHOLE_LISTS:
             self.look(name)
             return self._tests_list(name, test, operand)
@@ -363,11 +403,20 @@ class _Judgement:
         return value is not None and OF_VALUES[test](value, operand)
 
     def _without_number(self, name: str, operand: Operand) -> Answer:
-        """Return what the lack of a number means: null compares with nothing."""
-        names = [*name.split(PRODUCT)]
-        names += operand.split(PRODUCT) if isinstance(operand, str) else []
-        looked = [self.look(item) for item in names]
-        return False if all(item.is_known for item in looked) else None
+        """Return what the lack of a number means: null compares with nothing.
+
+        What a measure cannot read is open.
+        """
+        texts = [name, *([operand] if isinstance(operand, str) else [])]
+        factors = [factor for text in texts for factor in factors_of(text)]
+        return False if all(map(self._is_read, factors)) else None
+
+    def _is_read(self, factor: Multiplicand) -> bool:
+        if factor.is_literal:
+            return True
+        looked = self.look(factor.name)
+        is_measured = not factor.measure or looked.value is None
+        return looked.is_known and (is_measured or self.number_of(factor) is not None)
 
     def _tests_number(self, name: str, test: str, operand: Operand) -> Answer:
         """Return how a number compares with another; nothing of what is no amount."""
@@ -380,21 +429,34 @@ class _Judgement:
 
     def _has_sentinel(self, *names: str) -> bool:
         """Return whether a number compared with another stands for no amount."""
-        looked = (self.look(part) for name in names for part in name.split(PRODUCT))
+        looked = (self.look(part) for name in names for part in names_in(name))
         return any(item.meaning for item in looked)
 
     def number(self, operand: Operand) -> float | None:
-        """Return a number, that of a key, or the product of several."""
+        """Return a number, that of a key, or a sum of products of several."""
         if isinstance(operand, int | float):
             return operand
-        result: float = 1
-        for name in operand.split(PRODUCT):
-            looked = self.look(name) if not name.isdecimal() else Looked("", int(name))
-            number = self._number_of(looked)
-            if number is None:
-                return None
-            result *= number
-        return result
+        total: float = 0
+        for term in terms_of(operand):
+            product: float = 1
+            for factor in term.factors:
+                number = self.number_of(factor)
+                if number is None:
+                    return None
+                product *= number
+            total += product if term.sign == "+" else -product
+        return total
+
+    def number_of(self, factor: Multiplicand) -> float | None:
+        """Return the number of a key, or what a measure counts of its value."""
+        if factor.is_literal:
+            return int(factor.name)
+        looked = self.look(factor.name)
+        if not factor.measure:
+            return self._number_of(looked)
+        value = self._all_values(factor.name) if factor.takes_items else looked.value
+        is_there = (looked.is_known or factor.takes_items) and value is not None
+        return MEASURES[factor.measure](value) if is_there else None
 
     def _number_of(self, looked: Looked) -> float | None:
         value = looked.value
@@ -620,8 +682,9 @@ def _text(relation: KeyRelation, judgement: _Judgement) -> str:
     if needs[0] in _GROUPS or needs[1] not in _BROKEN or not _is_between(needs):
         return f"{_beside(causes)} needs {_needed(needs, judgement)}: {ending}"
     name, test, operand = needs
-    left, right = _shown_product(name, judgement), _shown_product(operand, judgement)
-    others = [text for text in causes if text not in {left, right}]
+    left, right = _shown_sum(name, judgement), _shown_sum(operand, judgement)
+    sides = {judgement.look(item).shown for item in names_in(f"{name} + {operand}")}
+    others = [text for text in causes if text not in sides]
     beside = f" with {_listed(others)}" if others else ""
     return f"{left} {_BROKEN[test]} {right}{beside}: {ending}"
 
@@ -642,13 +705,29 @@ def _is_between(condition: Condition) -> bool:
     return isinstance(condition[2], str)
 
 
-def _shown_product(names: str, judgement: _Judgement) -> str:
-    """Return names with their values, as they are multiplied."""
-    parts = (
-        item if item.isdecimal() else judgement.look(item).shown
-        for item in names.split(PRODUCT)
-    )
-    return PRODUCT.join(parts)
+def _shown_sum(text: str, judgement: _Judgement) -> str:
+    """Return names with their values, as they are added and multiplied."""
+    return _joined_terms(text, lambda factor: _shown_factor(factor, judgement))
+
+
+def _shown_factor(factor: Multiplicand, judgement: _Judgement) -> str:
+    if factor.is_literal:
+        return factor.name
+    if not factor.measure:
+        return judgement.look(factor.name).shown
+    number = judgement.number_of(factor)
+    count = "" if number is None else f" ({number:,.12g})"
+    return f"{_written_factor(factor, judgement)}{count}"
+
+
+def _joined_terms(text: str, shown: Callable[[Multiplicand], str]) -> str:
+    """Return a sum of products with each factor in other words."""
+
+    def product(term: Term) -> str:
+        return PRODUCT.join(map(shown, term.factors))
+
+    first, *others = terms_of(text)
+    return "".join([product(first), *(f" {t.sign} {product(t)}" for t in others)])
 
 
 def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
@@ -665,10 +744,10 @@ def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
         name, test, operand = condition
         if test == "stated" and not operand:
             return []
-        names = name.split(PRODUCT)
+        names = names_in(name)
         if test in NUMBER_TESTS | NAME_TESTS and isinstance(operand, str):
-            names += [item for item in operand.split(PRODUCT) if not item.isdecimal()]
-        looked = [judgement.look(item) for item in names if not item.isdecimal()]
+            names += names_in(operand)
+        looked = [judgement.look(item) for item in names]
         # what is absent, or off by default, is no cause that anybody would look for
         parts = [
             item.shown
@@ -695,13 +774,15 @@ def _needed(condition: Condition, judgement: _Judgement) -> str:
     return _in_words(_written(name, judgement), test, operand, judgement)
 
 
-def _written(name: str, judgement: _Judgement) -> str:
-    """Return a name as the files write it."""
-    names = []
-    for item in name.split(PRODUCT):
-        keys = () if item.isdecimal() else judgement.look(item).keys
-        names.append(keys[0].place.key if keys else item.removeprefix(PLAN))
-    return PRODUCT.join(names)
+def _written(text: str, judgement: _Judgement) -> str:
+    """Return a name, or a sum of products, as the files write it."""
+    return _joined_terms(text, lambda factor: _written_factor(factor, judgement))
+
+
+def _written_factor(factor: Multiplicand, judgement: _Judgement) -> str:
+    keys = () if factor.is_literal else judgement.look(factor.name).keys
+    name = keys[0].place.key if keys else factor.name.removeprefix(PLAN)
+    return f"{factor.measure.replace('_', ' ')} of {name}" if factor.measure else name
 
 
 _GROUPS = frozenset({"all", "any", "not"})
@@ -730,6 +811,7 @@ _WORDS = {
     "contains": "{name} with {operand}",
     "lacks": "{name} without {operand}",
     "every_in": "{name} of {operand} alone",
+    "is_a": "{name} as a {operand}",
     "some_in": "{name} with {operand}",
     "not_word": "another {name}",
     "length_above": "{name} of more than {operand}",
@@ -741,13 +823,14 @@ _WORDS = {
 
 
 def _in_words(name: str, test: str, operand: Operand, judgement: _Judgement) -> str:
-    if test in {"stated", "set"} or operand in ([True], [False]):
+    if test in {"stated", "set", "given"} or operand in ([True], [False]):
         is_on = operand in (True, [True]) and test != "is_not"
         return name if is_on else f"no {name}"
     if isinstance(operand, list):
         words = " or ".join(shown_value(item) for item in operand)
     elif isinstance(operand, str) and test in NUMBER_TESTS | NAME_TESTS:
         words = _written(operand, judgement)
+        test = "same_as" if test == "equals" else test
     else:
         words = f"{operand:g}" if isinstance(operand, float) else str(operand)
     if test in {"is", "word"}:
@@ -767,17 +850,20 @@ def _arithmetic(condition: Condition, judgement: _Judgement) -> str:
     if test not in NUMBER_TESTS:
         return ""
     number, other = judgement.number(name), judgement.number(operand)
-    is_between_names = isinstance(operand, str) or PRODUCT in name
-    if number is None or other is None or not is_between_names:
+    sums = [text for text in (name, operand) if isinstance(text, str)]
+    reckoned = [text for text in sums if len(factors_of(text)) > 1]
+    if number is None or other is None or not (reckoned or isinstance(operand, str)):
         return ""
-    left, right = f"{number:,.12g}", f"{other:,.12g}"
     if test == "multiple_of" and other and number == int(number):
-        return f"{left} % {right} = {int(number) % int(other):,}"
-    if PRODUCT in f"{name} {operand}":
-        product = PRODUCT.join(
-            f"{judgement.number(item) or 0:,.12g}"
-            for item in (operand if isinstance(operand, str) else name).split(PRODUCT)
-        )
-        value = right if isinstance(operand, str) else left
-        return f"{product} = {value}"
-    return ""
+        return f"{number:,.12g} % {other:,.12g} = {int(number) % int(other):,}"
+    return ", ".join(
+        f"{_reckoned(text, judgement)} = {judgement.number(text) or 0:,.12g}"
+        for text in reckoned
+    )
+
+
+def _reckoned(text: str, judgement: _Judgement) -> str:
+    """Return a sum of products in numbers alone."""
+    return _joined_terms(
+        text, lambda factor: f"{judgement.number_of(factor) or 0:,.12g}"
+    )

@@ -111,6 +111,7 @@ _OF_OLMO = frozenset(
 )
 _OF_EVALUATION = frozenset({"eval_gauntlet", "eval_loader", "icl_tasks"})
 _FEWEST = 2
+_FEWEST_WITHOUT_LENGTH = 3  # the command line may state `max_duration`
 _SURE_ENOUGH = 0.5
 _WRAPPED = 0.97  # surer than the reader of the wrapper
 
@@ -217,6 +218,8 @@ def _likeness(data: object) -> float:
     companions = len(_COMPANIONS.intersection(keys))
     if {"max_duration", "train_loader"} <= keys:
         return min(0.98, 0.6 + 0.07 * companions) if companions >= _FEWEST else 0.4
+    if "train_loader" in keys and companions >= _FEWEST_WITHOUT_LENGTH:
+        return 0.6 + 0.05 * companions
     if {"models", "device_eval_batch_size"} <= keys:
         return 0.3 if _OF_EVALUATION.isdisjoint(keys) else 0.85
     return 0.0
