@@ -5,10 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
-from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.environment import (
+    Environment,
+    OpenEnvironment,
+    Variable,
+)
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.plan import Cluster, TrainingPlan, plan_evidence
+from speccheck.validator.evidence.plan import (
+    Cluster,
+    Doubts,
+    TrainingPlan,
+    plan_evidence,
+)
 from speccheck.validator.evidence.related_keys import RelatedKeys
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.value import Value
@@ -103,8 +112,13 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     leaves = with_reasons(derive(merged), gaps)
     versions = stated_versions(files)
     keyed = _keyed(readings, leaves, versions)
-    plan, by_type = plan_evidence(leaves)
-    environment = by_type[Environment] = _environment(files)
+    environment = _environment(files)
+    doubts: Doubts | None = None
+    if environment.openings:
+        environment = watched = OpenEnvironment.of(environment)
+        doubts = watched.doubts
+    plan, by_type = plan_evidence(leaves, doubts)
+    by_type[Environment] = environment
     stated = by_type[StatedKeys] = StatedKeys(keyed)
     by_type[RelatedKeys] = RelatedKeys(stated, plan)
     by_type[NcclVariables] = nccl_variables()

@@ -12,11 +12,11 @@ the framework holds. What a template still fills in, or two files contradict eac
 about, has no value either, and is stated: Doubts notes who judges by such a field.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from speccheck.validator.evidence.record import Frozen
-from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value import Place, Value
 
 
 class Section(Frozen):
@@ -453,18 +453,37 @@ def leaf_names() -> tuple[str, ...]:
     )
 
 
+UNSEEN = "unseen_environment"  # what a doubt about variables is called
+
+
 class Doubts:
-    """The leaves of one plan that were looked at in vain since `forget`."""
+    """The leaves of one plan that were looked at in vain since `forget`.
 
-    __slots__ = ("seen",)
+    And its variables, under UNSEEN, where not all of them were seen.
 
-    def __init__(self) -> None:
+    Attributes:
+        seen: by name.
+        set_at: the places of the variables that are set.
+
+    """
+
+    __slots__ = ("seen", "set_at")
+
+    def __init__(self, set_at: frozenset[Place] = frozenset()) -> None:
         """Start with none."""
         self.seen: dict[str, Value[Any]] = {}
+        self.set_at = set_at
 
     def forget(self) -> None:
         """Start anew: for another rule."""
         self.seen.clear()
+
+    def is_for_want(self, places: Iterable[Place]) -> bool:
+        """Whether a failure with these places rests on a variable that is not set.
+
+        What fails by a variable that is set names where.
+        """
+        return UNSEEN in self.seen and self.set_at.isdisjoint(places)
 
 
 class DoubtfulValue(Value[Any]):
@@ -479,13 +498,13 @@ class DoubtfulValue(Value[Any]):
 
 
 def with_doubts(
-    leaves: Mapping[str, Value[Any]],
+    leaves: Mapping[str, Value[Any]], doubts: Doubts | None = None
 ) -> tuple[dict[str, Value[Any]], Doubts | None]:
     """The leaves, and what tells who looks at one in doubt; None where none is."""
     doubtful = [leaf for leaf in leaves.values() if leaf.value is None and leaf.places]
     if not doubtful:
-        return dict(leaves), None
-    doubts = Doubts()
+        return dict(leaves), doubts
+    doubts = doubts or Doubts()
     watched = dict(leaves)
     for leaf in doubtful:
         watched[leaf.name] = doubtful_value = DoubtfulValue._make(leaf)
@@ -494,10 +513,15 @@ def with_doubts(
 
 
 def plan_evidence(
-    leaves: Mapping[str, Value[Any]],
+    leaves: Mapping[str, Value[Any]], doubts: Doubts | None = None
 ) -> tuple[TrainingPlan, dict[type, object]]:
-    """The plan of these leaves; it with its sections, and what tells of doubt."""
-    watched, doubts = with_doubts(leaves)
+    """The plan of these leaves; it with its sections, and what tells of doubt.
+
+    Args:
+        leaves: by name.
+        doubts: of the plan, where more than its leaves may raise some.
+    """
+    watched, doubts = with_doubts(leaves, doubts)
     plan = TrainingPlan(watched)
     sections: dict[type, object] = {type(part): part for part in plan.sections()}
     return plan, {**sections, TrainingPlan: plan, Doubts: doubts}

@@ -21,6 +21,7 @@ from speccheck.validator.sources.documents.document import (
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.interpolation import Interpolated, interpolate
 from speccheck.validator.sources.reader import Parent, Reader, ReadingGap, Source
+from speccheck.validator.sources.repository import find_named
 
 # Published chains are four files long; a longer one is a mistake or an attack.
 _MAXIMUM_PARENTS = 50
@@ -221,15 +222,12 @@ class _Parents:
         self._read += 1
         if self._read > _MAXIMUM_PARENTS:
             return f"more than {_MAXIMUM_PARENTS} files are inherited"
-        home = os.path.dirname(child.name)
-        for folder in parent.folders:
-            path = os.path.normpath(os.path.join(home, folder, target))
-            if not os.path.isfile(path):
-                continue
-            if path in self._open:
-                return f"{target:.80} inherits from itself"
-            return self._document(path)
-        return f"{target:.80} was not found"
+        path = find_named(child.name, target, parent.folders, upwards=False)
+        if path is None:
+            return f"{target:.80} was not found"
+        if path in self._open:
+            return f"{target:.80} inherits from itself"
+        return self._document(path)
 
     def _document(self, path: str) -> Document | str:
         try:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.files import ReadFile, read_file
 from speccheck.validator.sources.registry import Readers
+from speccheck.validator.sources.repository import find_named
 
 # Parts of one configuration share next to nothing; two variants of one nearly all.
 _MOST_SHARED = 0.3
@@ -343,7 +344,6 @@ def _pools(
 
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
-_MOST_FOLDERS_UP = 6
 _MOST_FILES = 100
 
 
@@ -358,7 +358,7 @@ def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
         for target in _targets(file):
             if os.path.basename(target) in bases:
                 continue
-            path = _find(file.status.path, target)
+            path = find_named(file.status.path, target)
             if path is None or path in known:
                 continue
             known.add(path)
@@ -379,25 +379,3 @@ def _targets(file: ReadFile) -> Iterator[str]:
             target = reference.target
             if target.endswith(_SUFFIXES) and not os.path.isabs(target):
                 yield target
-
-
-def _find(path: str, target: str) -> str | None:
-    """Where a name leads: beside the file, in the working folder, or above the file."""
-    folder = os.path.dirname(path)
-    for home in (folder, "", *_above(folder)):
-        candidate = os.path.normpath(os.path.join(home, target))
-        if os.path.isfile(candidate):
-            return candidate
-    return None
-
-
-def _above(folder: str) -> list[str]:
-    """The folders above one, up to the top of its repository; none outside of one."""
-    here = os.path.abspath(folder)
-    result: list[str] = []
-    for _ in range(_MOST_FOLDERS_UP):
-        if os.path.exists(os.path.join(here, ".git")):
-            return result
-        here = os.path.dirname(here)
-        result.append(os.path.relpath(here))
-    return []
