@@ -8,6 +8,7 @@ from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
 from speccheck.validator.evidence.environment import (
     Environment,
     OpenEnvironment,
+    Opening,
     Variable,
 )
 from speccheck.validator.evidence.evidence import Evidence
@@ -232,9 +233,12 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
                 if reference.replaces:
                     base = reference.target.rpartition("/")[2]
                     replaced.setdefault(base, set()).update(reference.replaces)
+    sourced = _sourced(files)
     for file in files:
         hidden = replaced.get(file.status.path.rpartition("/")[2], ())
         for reading in file.readings:
+            if reading.variables and file.status.path in sourced:
+                continue
             for fact in reading.facts.facts:
                 if fact.name not in hidden:
                     yield fact
@@ -295,7 +299,10 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
     # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
     layers = {f.status.path for f in files if f.format == "nccl-conf"}
     taken = _set_where_taken(files)
+    sourced = _sourced(files)
     for file in sorted(files, key=_layer):
+        if file.status.path in sourced:
+            continue
         for reading in file.readings:
             if layers:
                 known = (last.get(variable.name) for variable in reading.variables)
@@ -308,7 +315,33 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
                 if variable.name not in taken or not _keeps(file, variable):
                     last[variable.name] = variable
     names = tuple(file.status.path for file in files if _carries_environment(file))
-    return Environment(tuple(last.values()), names, tuple(hidden))
+    return Environment(tuple(last.values()), names, tuple(hidden), _openings(files))
+
+
+def _sourced(files: Sequence[ReadFile]) -> set[str]:
+    """Return the scripts that others of the plan take in: they are read there."""
+    return {
+        source.name
+        for file in files
+        if file.source.language == "shell"
+        for source in file.parents
+    }
+
+
+def _openings(files: Sequence[ReadFile]) -> tuple[Opening, ...]:
+    """Return the openings of the files, but for what a file of the plan closes."""
+    here = [f"/{file.status.path}" for file in files]
+    return tuple(
+        dict.fromkeys(
+            opening
+            for file in files
+            for opening in file.openings
+            if not opening.target
+            or not any(
+                path.endswith("/" + opening.target.lstrip("./")) for path in here
+            )
+        )
+    )
 
 
 def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:

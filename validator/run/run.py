@@ -22,8 +22,8 @@ from speccheck.validator.sources.files import (
 from speccheck.validator.sources.joining.grouping import (
     PlanFiles,
     each_alone,
-    followed,
     group,
+    with_followed,
 )
 from speccheck.validator.sources.registry import Readers
 
@@ -175,9 +175,9 @@ def _read_plans(
         if request.each:
             yield statuses, each_alone(files)
         else:
-            also = followed(files, readers)
-            named = [file.status for file in also]
-            groups = group([*files, *also], by_folder=request.by_folder)
+            files_and_named = with_followed(files, readers)
+            named = [file.status for file in files_and_named[len(files) :]]
+            groups = group(files_and_named, by_folder=request.by_folder)
             yield (
                 [*statuses, *named],
                 [_with_reason(request, plan_files) for plan_files in groups],

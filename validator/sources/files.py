@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
+from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
@@ -117,6 +118,7 @@ class ReadFile(Record):
     parents: tuple[Source, ...] = ()  # files that it inherits values from
     gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False  # its framework merges several files into one configuration
+    openings: tuple[Opening, ...] = ()  # through which more variables may be set
 
 
 class _Recognised(Record):
@@ -128,6 +130,7 @@ class _Recognised(Record):
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False
+    openings: tuple[Opening, ...] = ()
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -229,6 +232,7 @@ def read_file(
             item.parents,
             item.gaps,
             item.merges,
+            item.openings,
         )
         for item in result
     ]
@@ -280,7 +284,7 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Reco
         reader = readers.find(detection.format) if detection else None
         if detection is None or reader is None:
             return []
-        return [_Recognised(detection, reader.role, _script_readings(source, readers))]
+        return [_read_script(source, readers, detection, reader.role)]
     result: list[_Recognised] = []
     for document in source.documents:
         detection = readers.detect_document(document)
@@ -325,8 +329,39 @@ def _read_document(
         for script in reading.scripts
         for script_reading in _script_readings(script, readers)
     ]
-    readings = (reading, *inner)
-    return _Recognised(detection, reader.role, readings, parents, gaps, reader.merges)
+    openings = (
+        *reading.openings,
+        *(item for script in reading.scripts for item in openings_of(script)),
+    )
+    return _Recognised(
+        detection,
+        reader.role,
+        (reading, *inner),
+        parents,
+        gaps,
+        reader.merges,
+        openings,
+    )
+
+
+def _read_script(
+    source: Source, readers: Readers, detection: Detection, role: Role
+) -> _Recognised:
+    """Read a script with the files that it takes in."""
+    return _Recognised(
+        detection,
+        role,
+        _script_readings(source, readers),
+        parents=tuple(Source(path, text) for path, text in source.script.taken),
+        openings=openings_of(source),
+    )
+
+
+def openings_of(source: Source) -> tuple[Opening, ...]:
+    """Return through what more variables may reach what a script starts."""
+    from speccheck.validator.sources.launching import openings  # noqa: PLC0415 - dear
+
+    return openings(source)
 
 
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
@@ -346,7 +381,7 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognis
         raise UnknownFormat(message)
     detection = Detection(format_id, 1.0)
     if isinstance(reader, ScriptReader):
-        return [_Recognised(detection, reader.role, _script_readings(source, readers))]
+        return [_read_script(source, readers, detection, reader.role)]
     if isinstance(reader, CaptureReader):
         return [_Recognised(detection, reader.role, (reader.read(source),))]
     return [
