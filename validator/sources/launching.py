@@ -468,7 +468,7 @@ def references(source: Source) -> tuple[Reference, ...]:
         if command.words[0].text in SOURCING:
             if not any(path.endswith(target) for target in started for path in sourced):
                 sourced.update(started)
-        elif started and (not has_launch or launch_of(command) is not None):
+        elif started and (not has_launch or _may_train(command)):
             scripts.update(tuple(started.items())[:1])
     shared: dict[str, Reference] = {}
     if configs:
@@ -481,6 +481,11 @@ def references(source: Source) -> tuple[Reference, ...]:
     if len(scripts) > 1:
         scripts = {}
     return tuple({**shared, **scripts, **sourced}.values())
+
+
+def _may_train(command: ShellCommand) -> bool:
+    """Whether a command beside a launch may start the training: not `bash setup.sh`."""
+    return launch_of(command) is not None or starts_tasks(command)
 
 
 def openings(source: Source) -> tuple[Opening, ...]:

@@ -115,7 +115,7 @@ class Intake:
             span: where the substitution stands.
             offset: of the text behind the start of the span.
         """
-        words = [match for match in _TOKEN.finditer(raw)]
+        words = [*_TOKEN.finditer(raw)]
         program = _base(words[0][0]) if words else ""
         if program in _ACTIVATING_PROGRAMS or "completion" in raw:
             return

@@ -8,6 +8,7 @@ copy of the variables, and what they leave different is unknown afterwards. Func
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import ClassVar
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -114,10 +115,10 @@ def base_name(text: str) -> str:
 
 def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
     """Return the variables that a command line sets for the program that it starts."""
-    text_lists: list[tuple[str, TextSpan]] = []
     first = base_name(spans[0].text)
     if first not in _FLAGS and first not in _WRAPPERS:
-        return text_lists
+        return []
+    text_lists = _listed_for_mpi(spans)
     flags: frozenset[str] = frozenset()
     in_env = is_value = takes_two = False
     name_before = ""  # of `-genv NAME VALUE`
@@ -126,14 +127,9 @@ def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
         name = base_name(text)
         if name.startswith(_PROGRAMS) or name.endswith(".py") or name in _SHELLS:
             break
-        if name_before in _LISTS_OF_MPI:
-            _add(span, text_lists, ";")
-            name_before = ""
-        elif name_before:
+        if name_before:
             text_lists.append((name_before, span))
             name_before = ""
-        elif text in _LISTS_OF_MPI:
-            name_before = text
         elif name in _FLAGS:
             flags = _FLAGS[name]
         elif is_value:
@@ -146,6 +142,15 @@ def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
         takes_two = text in _NAME_AND_VALUE
         in_env = in_env or name in _TAKE_VARIABLES
     return text_lists
+
+
+def _listed_for_mpi(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
+    """Return the variables of `--mca mca_base_env_list "A=1;B=2"`."""
+    listed: list[tuple[str, TextSpan]] = []
+    for before, span in pairwise(spans):
+        if before.text in _LISTS_OF_MPI:
+            _add(span, listed, ";")
+    return listed
 
 
 def _add(

@@ -847,7 +847,7 @@ class Parser:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """Return what an escape in `$'...'` stands for: `\\n`, `\\x30`, `\\060`."""
+    """Return what an escape in `$'...'` stands for."""
     sign = match[1]
     if len(sign) > 1 and sign[0] == "x":
         return chr(int(sign[1:], 16))
