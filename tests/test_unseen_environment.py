@@ -170,7 +170,7 @@ OPEN: dict[str, tuple[str, str]] = {
     ),
     "export": (
         job("export $(grep -v '^#' .env | xargs)"),
-        "$(grep -v '^#' .env | xargs), which job.sbatch exports",
+        "export $(grep -v '^#' .env | xargs) in job.sbatch sets more",
     ),
     "printed": (
         job("source <(make-env)"),

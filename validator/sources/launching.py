@@ -532,7 +532,13 @@ def _starts_training(command: ShellCommand) -> bool:
 
 
 def _is_script(word: ShellWord) -> bool:
-    return word.text.endswith(SCRIPT_SUFFIXES) and not word.text.startswith("-")
+    text = word.text
+    return text.endswith(SCRIPT_SUFFIXES) and text[0] != "-" and _is_path(text)
+
+
+def _is_path(text: str) -> bool:
+    """Whether it is one word: the script of `bash -c '...; ./run.sh'` is none."""
+    return not any(sign in text for sign in " \t\n;")
 
 
 def _rank(command: ShellCommand) -> int:
@@ -547,7 +553,7 @@ def _named_files(
 ) -> dict[str, Reference]:
     result: dict[str, Reference] = {}
     for word in command.words:
-        if word.resolved and word.text.endswith(suffixes):
+        if word.resolved and word.text.endswith(suffixes) and _is_path(word.text):
             target = word.text.rpartition("=")[2]
             result[target] = Reference(target, word_place(file, target, word))
     return result

@@ -138,7 +138,7 @@ class Intake:
             entries = self.entries(name)
             if entries is not None:
                 return entries
-        self._note_at(f"{_short(raw)}, which {self._name} exports", span)
+        self._note_at(f"export {_short(raw)} in {self._name} sets more", span)
         return []
 
     def has(self, name: str) -> bool:
