@@ -19,6 +19,7 @@ from speccheck.validator.evidence.plan import (
     TrainingPlan,
     plan_evidence,
 )
+from speccheck.validator.evidence.references import References
 from speccheck.validator.evidence.related_keys import RelatedKeys
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.value import Value
@@ -124,6 +125,7 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     by_type[RelatedKeys] = RelatedKeys(stated, plan)
     by_type[NcclVariables] = nccl_variables()
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
+    by_type[References] = _references(files)
     if environment.variables:
         _add_related(by_type, environment, plan)
     scopes, measured = _add_node(by_type, files, plan)
@@ -316,6 +318,15 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
                     last[variable.name] = variable
     names = tuple(file.status.path for file in files if _carries_environment(file))
     return Environment(tuple(last.values()), names, tuple(hidden), _openings(files))
+
+
+def _references(files: Sequence[ReadFile]) -> References:
+    """Return the references of all files, those that several share once."""
+    parts = [file.references for file in files]
+    return References(
+        tuple(dict.fromkeys(place for part in parts for place in part.followed)),
+        tuple(dict.fromkeys(broken for part in parts for broken in part.broken)),
+    )
 
 
 def _sourced(files: Sequence[ReadFile]) -> set[str]:

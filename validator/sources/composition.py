@@ -10,6 +10,7 @@ from collections.abc import Container, Mapping
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import BrokenReference
 from speccheck.validator.evidence.value import KeyPath, Place, Span
 from speccheck.validator.sources.documents.document import (
     Document,
@@ -20,11 +21,13 @@ from speccheck.validator.sources.documents.document import (
 )
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.interpolation import Interpolated, interpolate
+from speccheck.validator.sources.named_files import circle, missing_file
 from speccheck.validator.sources.reader import Parent, Reader, ReadingGap, Source
 from speccheck.validator.sources.repository import find_named
 
 # Published chains are four files long; a longer one is a mistake or an attack.
 _MAXIMUM_PARENTS = 50
+_TO_ITSELF = "inherits from itself"
 _PARENT_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -145,6 +148,7 @@ class Composition(Record):
     document: Document
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
+    broken: tuple[BrokenReference, ...] = ()
 
 
 def compose(document: Document, reader: Reader) -> Composition:
@@ -162,7 +166,7 @@ def compose(document: Document, reader: Reader) -> Composition:
     )
     gaps = (*parents.gaps,)
     if not refers and len(parents.layers) == 1:
-        return Composition(document, gaps=gaps)
+        return Composition(document, gaps=gaps, broken=(*parents.broken,))
     own = parents.layers.index(_Layer(document))
     layers = (parents.layers[own], *parents.layers[:own], *parents.layers[own + 1 :])
     numbers = [*range(1, own + 1), 0, *range(own + 1, len(layers))]
@@ -178,7 +182,11 @@ def compose(document: Document, reader: Reader) -> Composition:
     composed = ComposedDocument(
         document, data, layers, origins, outcomes, has_gaps=bool(gaps)
     )
-    return Composition(composed, (*parents.sources,), gaps)
+    broken = [*parents.broken]
+    ring = circle((composed.place(path), item) for path, item in outcomes.items())
+    if ring is not None:
+        broken.append(ring)
+    return Composition(composed, (*parents.sources,), gaps, (*broken,))
 
 
 class _Parents:
@@ -189,6 +197,7 @@ class _Parents:
         self.layers: list[_Layer] = []
         self.sources: list[Source] = []
         self.gaps: list[ReadingGap] = []
+        self.broken: list[BrokenReference] = []
         self._open: set[str] = set()
         self._read = 0
 
@@ -212,7 +221,16 @@ class _Parents:
             self.add(document, (*under, *parent.under))
         elif not parent.is_optional:
             reason = f"it inherits values, and {document}"
-            self.gaps.append(ReadingGap(reason, child.place(parent.at)))
+            place = child.place(parent.at)
+            self.gaps.append(ReadingGap(reason, place))
+            target, folders = parent.target, parent.folders
+            if document.endswith(_TO_ITSELF):
+                what = f"{child.name.rpartition('/')[2]}: {document}"
+                self.broken.append(BrokenReference(what, (place,), target, True))
+            elif (missing := missing_file(child.name, target, folders, place)) and (
+                find_named(child.name, target, folders, upwards=False) is None
+            ):
+                self.broken.append(missing)
 
     def _load(self, child: Document, parent: Parent) -> Document | str:
         """Return the document that a parent names, or the reason why there is none."""
@@ -226,7 +244,7 @@ class _Parents:
         if path is None:
             return f"{target:.80} was not found"
         if path in self._open:
-            return f"{target:.80} inherits from itself"
+            return f"{target:.80} {_TO_ITSELF}"
         return self._document(path)
 
     def _document(self, path: str) -> Document | str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import BrokenReference, References
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.documents.document import Document, ReadError
@@ -119,6 +120,7 @@ class ReadFile(Record):
     gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False  # its framework merges several files into one configuration
     openings: tuple[Opening, ...] = ()  # through which more variables may be set
+    references: References = References()
 
 
 class _Recognised(Record):
@@ -131,6 +133,7 @@ class _Recognised(Record):
     gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False
     openings: tuple[Opening, ...] = ()
+    references: References = References()
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -233,6 +236,7 @@ def read_file(
             item.gaps,
             item.merges,
             item.openings,
+            item.references,
         )
         for item in result
     ]
@@ -315,12 +319,13 @@ def _read_document(
     """Read a document with what it inherits, and the scripts that it holds."""
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
+    broken: tuple[BrokenReference, ...] = ()
     if reader.parents is not None or (reader.interpolates and "${" in document.text):
         from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
             compose,
         )
 
-        document, parents, gaps = compose(document, reader)
+        document, parents, gaps, broken = compose(document, reader)
     reading = reader.read(document)
     if gaps:
         reading = without_defaults(reading, gaps)
@@ -341,17 +346,32 @@ def _read_document(
         gaps,
         reader.merges,
         openings,
+        _references(document.name, (reading, *inner), broken),
     )
+
+
+def _references(
+    name: str, readings: tuple[Reading, ...], broken: tuple[BrokenReference, ...] = ()
+) -> References:
+    """Return the references of a file; most have none."""
+    if not any(item.is_opened for reading in readings for item in reading.references):
+        return References((), broken)
+    from speccheck.validator.sources.named_files import references_of  # noqa: PLC0415 - seldom
+
+    references = references_of(name, readings)
+    return references._replace(broken=(*broken, *references.broken))
 
 
 def _read_script(
     source: Source, readers: Readers, detection: Detection, role: Role
 ) -> _Recognised:
     """Read a script with the files that it takes in."""
+    readings = _script_readings(source, readers)
     return _Recognised(
         detection,
         role,
-        _script_readings(source, readers),
+        readings,
+        references=_references(source.name, readings),
         parents=tuple(Source(path, text) for path, text in source.script.taken),
         openings=openings_of(source),
     )

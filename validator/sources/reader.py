@@ -238,11 +238,13 @@ class Reference(Record):
     """A file that names another one; `target` is the path as written.
 
     replaces: leaves that the naming command states itself, whatever that file says.
+    is_opened: the program opens it as it starts, and stops without it.
     """
 
     target: str
     place: Place
     replaces: tuple[str, ...] = ()
+    is_opened: bool = False
 
 
 class Parent(Record):

@@ -7,7 +7,6 @@ is found by the path alone.
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 _MOST_FOLDERS_UP = 12
 _GIT = ".git"
@@ -60,7 +59,6 @@ def _lies_in(path: str, folder: str) -> bool:
     return f"{path}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
 
 
-@lru_cache(maxsize=256)
 def _git_root(folder: str) -> str | None:
     """Return the nearest folder above, or this one, that git knows."""
     for _ in range(_MOST_FOLDERS_UP):
