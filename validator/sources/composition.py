@@ -226,7 +226,9 @@ class _Parents:
             target, folders = parent.target, parent.folders
             if document.endswith(_TO_ITSELF):
                 what = f"{child.name.rpartition('/')[2]}: {document}"
-                self.broken.append(BrokenReference(what, (place,), target, True))
+                self.broken.append(
+                    BrokenReference(what, (place,), target, is_sure=True)
+                )
             elif (missing := missing_file(child.name, target, folders, place)) and (
                 find_named(child.name, target, folders, upwards=False) is None
             ):

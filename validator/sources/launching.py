@@ -323,6 +323,12 @@ def python_program(command: ShellCommand) -> ShellWord | None:
 
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
+# Options whose file a launcher or a framework opens before anything else.
+_OPENED_AT_START = frozenset(
+    {"--config_file", "--config-file", "--deepspeed", "--deepspeed_config"}
+    | {"--deepspeed-config", "--ds_config", "--fsdp_config", "--job.config_file"}
+)
+_CHANGING_FOLDER = frozenset({"cd", "popd", "pushd"})
 _SOURCED_SUFFIXES = (*SCRIPT_SUFFIXES, ".env")
 
 
@@ -480,7 +486,28 @@ def references(source: Source) -> tuple[Reference, ...]:
         }
     if len(scripts) > 1:
         scripts = {}
+    if not _stays_and_finds(source):
+        shared = {
+            target: reference._replace(is_opened=False)
+            for target, reference in shared.items()
+        }
     return tuple({**shared, **scripts, **sourced}.values())
+
+
+def _stays_and_finds(source: Source) -> bool:
+    """Whether a script names files as they lie: it neither moves nor writes any.
+
+    Its logs count for nothing.
+    """
+    script = source.script
+    writes = any(
+        name.endswith(_CONFIG_SUFFIXES) or "$" in name.rpartition("/")[2]
+        for name in script.written
+    )
+    moves = any(
+        command.words[0].text in _CHANGING_FOLDER for command in script.commands
+    )
+    return not writes and not moves
 
 
 def _may_train(command: ShellCommand) -> bool:
@@ -552,10 +579,14 @@ def _named_files(
     file: str, command: ShellCommand, suffixes: tuple[str, ...]
 ) -> dict[str, Reference]:
     result: dict[str, Reference] = {}
+    before = ""
     for word in command.words:
         if word.resolved and word.text.endswith(suffixes) and _is_path(word.text):
-            target = word.text.rpartition("=")[2]
-            result[target] = Reference(target, word_place(file, target, word))
+            flag, _, target = word.text.rpartition("=")
+            place = word_place(file, target, word)
+            is_opened = (flag or before) in _OPENED_AT_START and not word.file
+            result[target] = Reference(target, place, is_opened=is_opened)
+        before = word.text
     return result
 
 

@@ -1,7 +1,7 @@
 """Files that a configuration or a launch command names, and that are not here.
 
-The framework stops where such a file is missing. That is sure where the repository is at
-hand, with the folder in which it would lie and other files of its kind there, and no
+The framework stops where such a file is missing. That is sure where the repository is
+at hand, with the folder in which it would lie and other files of its kind there, and no
 file of that path lies anywhere else in it: from whichever folder the job is started,
 there is none. A path that is absolute, computed or an address says nothing of this
 machine, and a file that was copied out of its repository nothing of that.
@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.references import BrokenReference, References
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.interpolation import Interpolated
 from speccheck.validator.sources.reader import Reading
@@ -27,6 +28,7 @@ def references_of(name: str, readings: Iterable[Reading]) -> References:
     """Return the files that readings of a file name for the start, here or not."""
     followed: list[Place] = []
     broken: dict[str, BrokenReference] = {}
+    is_script = name.endswith(SCRIPT_SUFFIXES)
     if not os.path.isfile(name):
         return References()
     for reading in readings:
@@ -37,8 +39,11 @@ def references_of(name: str, readings: Iterable[Reading]) -> References:
             if find_named(name, target) is not None:
                 followed.append(reference.place)
             else:
-                missing = missing_file(name, target, (".",), reference.place)
+                missing = missing_file(name, target, _ways_up(name), reference.place)
                 if missing is not None:
+                    if is_script and "/" not in _normal(target):
+                        # another script, or the job before, may have written it
+                        missing = missing._replace(is_sure=False)
                     broken.setdefault(target, missing)
     return References(tuple(followed), tuple(broken.values()))
 
@@ -87,6 +92,17 @@ def circle(outcomes: Iterable[tuple[Place, Interpolated]]) -> BrokenReference | 
     what = circular[0][1].note.partition(": ")[2] or circular[0][1].note
     what = f"{places[0].key} {what}"
     return BrokenReference(what, places, places[0].key, is_sure=True)
+
+
+def _ways_up(name: str) -> list[str]:
+    """Return the folders from that of a file up to the top of its repository."""
+    here = os.path.abspath(os.path.dirname(name))
+    top = repository_of(here)
+    ways = ["."]
+    while top is not None and here not in {top, os.path.dirname(here)}:
+        here = os.path.dirname(here)
+        ways.append("/".join([".."] * len(ways)))
+    return ways
 
 
 def _is_path(target: str) -> bool:

@@ -54,7 +54,7 @@ def taken_variables(
             if data is not None:
                 start = prefix if isinstance(prefix, str) else ""
                 variables.update(_variables(data, start))
-            elif section(entry, key).get("optional") is not True or kind == "Secret":
+            else:
                 why = "is not here" if kind == "ConfigMap" else "is not read"
                 what = f"{kind} {name[:60]}, which the container takes in, {why}"
                 openings.append(Opening(what, place))
@@ -66,7 +66,7 @@ def taken_variables(
 
 def _variables(found: Document, prefix: str) -> Iterator[tuple[str, Variable]]:
     for key, value in section(found.data, "data").items():
-        if not isinstance(key, str) or not _NAME.fullmatch(key):
+        if not _NAME.fullmatch(key):
             continue
         place = found.place(("data", key))._replace(
             key=key, span=found.span(("data", key))

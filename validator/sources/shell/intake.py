@@ -72,6 +72,7 @@ class Intake:
     Attributes:
         taken: the files that were read.
         unseen: what was not.
+        outputs: the names of the files that the script writes.
 
     """
 
@@ -80,12 +81,14 @@ class Intake:
         self._find = find
         self._written: dict[str, list[PlacedSpan]] = {}
         self._open: list[str] = []
+        self.outputs: dict[str, None] = {}
         self.taken: dict[str, TakenFile] = {}
         self.unseen: dict[UnseenSource, None] = {}
 
     def write(self, name: str, document: list[PlacedSpan]) -> None:
         """Keep a here-document that the script writes to a file."""
         self._written[_normal(name)] = document
+        self.outputs[name] = None
 
     def written(self, name: str) -> list[PlacedSpan] | None:
         """Return what the script itself has written to a file."""

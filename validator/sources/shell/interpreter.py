@@ -335,6 +335,7 @@ class Flow:
             tuple(self.problems),
             tuple(self.intake.taken.values()),
             tuple(self.intake.unseen),
+            tuple(self.intake.outputs),
         )
 
     def _given_to_job(self) -> None:
@@ -669,9 +670,10 @@ class Flow:
 
     def _keep_written(self, simple: Simple, spans: Sequence[TextSpan]) -> None:
         """Keep a here-document that goes to a file: `cat > run.sh <<EOF`."""
+        names = [self.expander.span(word).text for word in simple.outputs]
+        self.intake.outputs.update(dict.fromkeys(names))
         if not simple.documents:
             return
-        names = [self.expander.span(word).text for word in simple.outputs]
         if base_name(spans[0].text) == "tee":
             names += [span.text for span in spans[1:] if span.text[:1] != "-"]
         for name in names:

@@ -115,6 +115,7 @@ class Script(Record):
     exports: those of the variables that a started program sees.
     taken: the files that were read in the place where it takes them in.
     unseen: what it takes in besides.
+    written: the files that it writes itself, as far as their names are known.
     """
 
     directives: tuple[Directive, ...]
@@ -125,6 +126,7 @@ class Script(Record):
     problems: tuple[ScriptProblem, ...]
     taken: tuple[TakenFile, ...] = ()
     unseen: tuple[UnseenSource, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 class Lines:
