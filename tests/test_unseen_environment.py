@@ -7,7 +7,8 @@ import pytest
 from speccheck.validator.engine.request import Request
 from speccheck.validator.run.run import run
 
-_SETTING = "TORCH_NCCL_ASYNC_ERROR_HANDLING=0"
+_NAME = "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+_SETTING = f"{_NAME}=0"
 _EXPORT = f"export {_SETTING}\n"
 _TRAINING = "torchrun --nproc_per_node 8 --nnodes 2 --rdzv_endpoint h:1 train.py"
 _HEAD = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n"
@@ -146,6 +147,22 @@ READ: dict[str, tuple[str, dict[str, str]]] = {
         job("export TORCH_NCCL_ASYNC_ERROR_HANDLING=$'\\x30'"),
         {},
     ),
+    "env of one text": (job("", f"srun env -S '{_SETTING} {_TRAINING}'\n"), {}),
+    "genv": (job("", f"mpiexec -genv {_NAME} 0 -n 16 {_TRAINING}\n"), {}),
+    "ssh": (job("", f"ssh node1 '{_SETTING} {_TRAINING}'\n"), {}),
+    "ssh of a here-document": (
+        job("", f"ssh node1 bash -s <<'EOF'\n{_EXPORT}{_TRAINING}\nEOF\n"),
+        {},
+    ),
+    "pdsh": (job("", f"pdsh -w n[1-2] '{_EXPORT.strip()}; {_TRAINING}'\n"), {}),
+    "shell": (job("", f"srun bash -c '{_EXPORT.strip()}; {_TRAINING}'\n"), {}),
+    "loop": (job(f"for value in 0; do export {_NAME}=$value; done"), {}),
+    "arithmetic": (job(f"export {_NAME}=$((1 - 1))"), {}),
+    "carriage returns": (job(_EXPORT).replace("\n", "\r\n"), {}),
+    "array": (job(f"V=(1 0)\nexport {_NAME}=${{V[1]}}"), {}),
+    "arguments": (job(f"set -- 0\nexport {_NAME}=$1"), {}),
+    "function": (job(f"setup() {{ {_EXPORT}}}\nsetup"), {}),
+    "default": (job(f": ${{{_NAME}:=0}}\nexport {_NAME}"), {}),
     "ConfigMap of the file": (pod(MAP_REF) + "---\n" + _MAP, {}),
     "ConfigMap of the folder": (pod(MAP_REF), {"map.yaml": _MAP}),
 }
@@ -206,6 +223,10 @@ OPEN: dict[str, tuple[str, str]] = {
         "/env.sh, which job.yaml sources, is not here",
     ),
 }
+UNDECIDED = {
+    "case": f"case $HOSTNAME in a*) {_EXPORT.strip()};; esac",
+    "test": f'[ "$SITE" = a ] || {_EXPORT.strip()}',
+}
 LOGIN = (
     "source ~/.bashrc",
     "source /etc/profile.d/modules.sh",
@@ -256,6 +277,13 @@ def test_what_is_not_here_leaves_both_open(way: str, tmp_path: Path) -> None:
     given = lay(tmp_path, text, {})
     expected = [("unknown", reason)]
     assert outcomes(given) == {"FT-003": expected, "COMM-004": expected}
+
+
+@pytest.mark.parametrize("way", UNDECIDED)
+def test_what_the_job_decides_is_no_pass(way: str, tmp_path: Path) -> None:
+    """A branch that the text does not decide."""
+    given = lay(tmp_path, job(UNDECIDED[way]), {})
+    assert [outcome for outcome, _ in outcomes(given)["FT-003"]] == ["unknown"]
 
 
 @pytest.mark.parametrize("line", LOGIN)

@@ -64,12 +64,12 @@ def taken_variables(
     return TakenVariables(tuple(variables.values()), tuple(openings))
 
 
-def _variables(found: Document, prefix: str) -> Iterator[tuple[str, Variable]]:
-    for key, value in section(found.data, "data").items():
+def _variables(config_map: Document, prefix: str) -> Iterator[tuple[str, Variable]]:
+    for key, value in section(config_map.data, "data").items():
         if not _NAME.fullmatch(key):
             continue
-        place = found.place(("data", key))._replace(
-            key=key, span=found.span(("data", key))
+        place = config_map.place(("data", key))._replace(
+            key=key, span=config_map.span(("data", key))
         )
         is_open = not isinstance(value, str) or "$" in value or "{{" in value
         text = None if is_open else str(value)

@@ -99,6 +99,7 @@ _CHANGED = lazy_pattern(
     rf"({_NAME})\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*({_NAME})"
 )
 _MAX_DEPTH = 8
+_SPLITTING = frozenset({"-S", "--split-string"})  # of env(1): a command line
 _FILE_TESTS = frozenset({"-e", "-f", "-r", "-s"})
 _DEEPSPEED_FILE = ".deepspeed_env"
 _ARGUMENT = lazy_pattern(r"\$\{?[0-9@*#]")
@@ -188,6 +189,9 @@ def nested_script(
             at = _after_options(spans, position + 1)
             if at is not None:
                 return fields[at].placed, tuple(spans[at + 2 :])
+        elif span.text in _SPLITTING and base_name(spans[position - 1].text) == "env":
+            if position + 1 < len(fields):
+                return fields[position + 1].placed, None
         elif span.text.startswith("--wrap") and base_name(spans[0].text) == "sbatch":
             if span.text.startswith("--wrap="):
                 return _without(fields[position].placed, len("--wrap=")), None
