@@ -39,7 +39,7 @@ def rendezvous_on_localhost(
     nodes = cluster.nodes
     if nodes.or_else(1) <= 1:
         return
-    endpoint, master = recovery.rendezvous_endpoint, environment.find("MASTER_ADDR")
+    endpoint, master = recovery.rendezvous_endpoint, environment.stated("MASTER_ADDR")
     addresses = []
     is_stated = endpoint.is_known and endpoint.status != "default"
     if is_stated and all(_is_literal(endpoint.need(), endpoint.places)):

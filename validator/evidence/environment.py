@@ -69,6 +69,10 @@ class Environment(Record):
 
     def find(self, name: str) -> Variable | None:
         """Return the variable of that name, or None when no file sets it."""
+        return self.stated(name)
+
+    def stated(self, name: str) -> Variable | None:
+        """Return the same, for a rule to which the lack of the variable says nothing."""
         for variable in self.variables:
             if variable.name == name:
                 return variable

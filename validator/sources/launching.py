@@ -486,7 +486,7 @@ def references(source: Source) -> tuple[Reference, ...]:
         }
     if len(scripts) > 1:
         scripts = {}
-    if not _stays_and_finds(source):
+    if not names_files_as_they_lie(source):
         shared = {
             target: reference._replace(is_opened=False)
             for target, reference in shared.items()
@@ -494,7 +494,7 @@ def references(source: Source) -> tuple[Reference, ...]:
     return tuple({**shared, **scripts, **sourced}.values())
 
 
-def _stays_and_finds(source: Source) -> bool:
+def names_files_as_they_lie(source: Source) -> bool:
     """Whether a script names files as they lie: it neither moves nor writes any.
 
     Its logs count for nothing.
