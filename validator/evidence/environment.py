@@ -72,7 +72,7 @@ class Environment(Record):
         return self.stated(name)
 
     def stated(self, name: str) -> Variable | None:
-        """Return the same, for a rule to which the lack of the variable says nothing."""
+        """Return the same, for a rule to which its lack says nothing."""
         for variable in self.variables:
             if variable.name == name:
                 return variable
