@@ -93,11 +93,11 @@ def test_hostile_values_end() -> None:
 
 def test_a_command_of_verl() -> None:
     leaves = read(VERL)
+    assert leaves.values("fallback") == {"cluster.nodes": 4}
     assert leaves.values("stated") == {
         "optimizer.learning_rate": 1e-6,
         "batch.micro_batch_size": 4,
         "run.generations_per_prompt": 5,
-        "cluster.nodes": 4,
         "cluster.gpus_per_node": 8,
         "checkpoint.interval_steps": 20,
         "telemetry.sinks": ("wandb",),
@@ -214,8 +214,8 @@ def keys(read: ReadScript) -> dict[str, Any]:
 def test_keys_for_the_rules_on_spelling() -> None:
     found = keys(read(VERL.replace("$@", "+trainer.our_own=1 $@")))
     assert found["trainer.nnodes"] == 4
-    # what the shell fills in has no value, what `+` adds is nobody's slip
-    assert found["actor_rollout_ref.model.path"] is None
+    # what the shell fills in is a placeholder, what `+` adds is nobody's slip
+    assert found["actor_rollout_ref.model.path"] == "$(MODEL)"
     assert "trainer.our_own" not in found
 
 

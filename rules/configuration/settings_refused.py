@@ -50,5 +50,12 @@ def settings_refused(related: RelatedKeys) -> Verdicts:
                 remedy=match.relation.remedy,
                 fix=fix_of(match),
             )
-    if is_clean:
+    if undecided := related.undecided("refused", "removed"):
+        yield unknown(
+            f"{', '.join(undecided)}: the files do not say the value, and whether the "
+            "framework refuses what stands beside it depends on that",
+            missing=tuple(undecided),
+            at=[key.value_place for key in undecided.values()],
+        )
+    elif is_clean:
         yield passed()

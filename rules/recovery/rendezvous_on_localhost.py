@@ -6,7 +6,7 @@ start-up times out.
 What passes: the name or address of one fixed node.
 
 Where it does not apply: one node; addresses that come from a variable, which the caller
-of a script may set.
+of a script may set; a command for the node of rank 0 alone, which meets itself.
 
 Source: PyTorch elastic documentation (--rdzv-endpoint).
 
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import Cluster, Recovery
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -33,11 +34,11 @@ _OWN_HOST = frozenset({"localhost", "::1", "0.0.0.0"})  # noqa: S104 - not bound
 
 @rule(clause="COMM-017", about=("recovery.rendezvous_endpoint", "MASTER_ADDR"))
 def rendezvous_on_localhost(
-    environment: Environment, cluster: Cluster, recovery: Recovery
+    environment: Environment, cluster: Cluster, recovery: Recovery, stated: StatedKeys
 ) -> Verdicts:
     """Judge the host of the rendezvous and of MASTER_ADDR."""
     nodes = cluster.nodes
-    if nodes.or_else(1) <= 1:
+    if nodes.or_else(1) <= 1 or _is_for_rank_zero(stated):
         return
     endpoint, master = recovery.rendezvous_endpoint, environment.stated("MASTER_ADDR")
     addresses = []
@@ -63,6 +64,17 @@ def rendezvous_on_localhost(
             cost="every node waits for the others until the start-up times out",
             remedy="Use the name or address of one fixed node.",
         )
+
+
+def _is_for_rank_zero(stated: StatedKeys) -> bool:
+    """Return whether the command line says that it starts the first node alone."""
+    ranks = [
+        key
+        for file in stated.files
+        for key in file.keys
+        if str(key.path[-1]).lstrip("-").replace("_", "-") == "node-rank"
+    ]
+    return bool(ranks) and all(key.is_sure and key.value == "0" for key in ranks)
 
 
 def _is_literal(text: str, places: tuple[Place, ...]) -> Iterator[bool]:

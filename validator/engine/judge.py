@@ -1,6 +1,6 @@
 """Judges plans by one composed edition: rules give verdicts, which become findings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Protocol
 
@@ -20,7 +20,11 @@ from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.plan import UNSEEN, Doubts, TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import MissingEvidence, Value
+from speccheck.validator.evidence.value import (
+    MissingEvidence,
+    Value,
+    is_of_branch,
+)
 from speccheck.validator.rule import Numbers, Rule, Verdict
 
 _NO_RULE = Verdict("unknown", "no rule judges this clause yet")
@@ -99,6 +103,7 @@ class BoundRule(Record):
                 verdicts = _doubted(verdicts, doubts)
             judged = self.of.judged
             findings = [finding_of(judged, rule, verdict) for verdict in verdicts]
+            findings = assuming(findings, () if doubts is None else doubts.assumed)
         if subject:
             findings = [finding._replace(subject=subject) for finding in findings]
         if self.by_edition is None:
@@ -515,6 +520,47 @@ def _doubted(verdicts: list[Verdict], doubts: Doubts) -> list[Verdict]:
         return kept
     leaf = next(iter(doubts.seen.values()))
     return [*kept, _missing(MissingEvidence(leaf.name, leaf.note))]
+
+
+def assuming(findings: list[Finding], conditions: Collection[str]) -> list[Finding]:
+    """Return findings whose failures say under which conditions they hold.
+
+    What holds only under a condition, such as a variable that is not set, is no error:
+    where the job is started, it may be otherwise.
+
+    Args:
+        findings: of one rule.
+        conditions: of the leaves that it looked at, in words.
+
+    """
+    return [
+        _assuming(finding, conditions) if finding.outcome == "fail" else finding
+        for finding in findings
+    ]
+
+
+def _all_of(conditions: Iterable[str]) -> str:
+    """Return conditions as one: `A and B are not set and line 3 runs`."""
+    unset = " is not set"
+    names = [text.removesuffix(unset) for text in conditions if text.endswith(unset)]
+    others = [text for text in conditions if not text.endswith(unset)]
+    if names:
+        *most, last = names
+        verb = "are not set" if most else "is not set"
+        listed = f"{', '.join(most)} and {last}" if most else last
+        others.insert(0, f"{listed} {verb}")
+    return " and ".join(others)
+
+
+def _assuming(finding: Finding, conditions: Collection[str]) -> Finding:
+    of_places = dict.fromkeys(place.only_if for place in finding.places)
+    every = dict.fromkeys([*conditions, *filter(None, of_places)])
+    # What stands together in one branch is wrong whenever it runs.
+    if not every or (list(every) == list(of_places) and is_of_branch(*every)):
+        return finding
+    level = "warning" if finding.level == "error" else finding.level
+    message = f"if {_all_of(every)}: {finding.message}"
+    return finding._replace(level=level, message=message)
 
 
 def finding_of(

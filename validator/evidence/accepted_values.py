@@ -36,7 +36,9 @@ INTERPOLATED = r"\$\{|^\?\?\?$"
 BOUND = lazy_pattern(r"(>=|<=|>|<)\s*(-?[\d.]+)")
 _LIST = lazy_pattern(r"list\[(.*)\]")
 # What a shell, a template or another tool fills in before the framework reads it.
-_FILLED_IN = lazy_pattern(r"\$[({A-Za-z_]|\{\{|^\?\?\?$|^<[^<>|]*>$|^@|^%|`")
+_FILLED_IN = lazy_pattern(
+    r"\$[({A-Za-z_]|\{\{|^\?\?\?$|^<[^<>|]*>$|^(?:your|YOUR)[_-]\w+$|^@|^%|`"
+)
 _BLOCKS = frozenset({"object", "map"})
 _LONGEST = 60  # characters of a value in a message
 _SCALARS = frozenset({bool, int, float, str, type(None)})

@@ -75,7 +75,7 @@ def switched(
 def without_keys(keys: "Iterable[StatedKey]", *, is_safe: bool) -> Fix | None:
     """The keys and flags go; None where a script gives one under a condition only."""
     gone = tuple(keys)
-    if not gone or not all(key.is_sure for key in gone):
+    if not gone or not all(key.is_certain for key in gone):
         return None
     places = [key.value_place for key in gone]
     names = ", ".join(dict.fromkeys(place.key for place in places))
@@ -109,7 +109,8 @@ def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
     stated_keys = [
         key for file in stated.files for key in file.keys if key.path == (name,)
     ]
-    return stated_keys[0] if len(stated_keys) == 1 and stated_keys[0].is_sure else None
+    is_certain = len(stated_keys) == 1 and stated_keys[0].is_certain
+    return stated_keys[0] if is_certain else None
 
 
 def combined(says: str, changes: Iterable[Change], *, is_safe: bool = False) -> Fix:
@@ -136,7 +137,8 @@ def _stated_key(leaf: Value[Any], stated: "StatedKeys") -> "StatedKey | None":
         for key in file.keys
         if _is_at(key, place)
     ]
-    return stated_keys[0] if len(stated_keys) == 1 and stated_keys[0].is_sure else None
+    is_certain = len(stated_keys) == 1 and stated_keys[0].is_certain
+    return stated_keys[0] if is_certain else None
 
 
 def _is_at(key: "StatedKey", place: Place) -> bool:
@@ -162,7 +164,7 @@ def renamed_key(
     file: "KeyedFile", key: "StatedKey", row: "KeyRow", *, is_safe: bool
 ) -> Fix | None:
     """A key under the name that it has now; None where another name means another."""
-    if not row.renamed or len(row.deprecated_by) != 1 or not key.is_sure:
+    if not row.renamed or len(row.deprecated_by) != 1 or not key.is_certain:
         return None
     above, _, old = row.path.rpartition(".")
     new_above, _, new = row.deprecated_by[0].rpartition(".")

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from speccheck.validator.evidence.record import Frozen
-from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.evidence.value import Place, Value, condition_of
 
 
 class Section(Frozen):
@@ -457,26 +457,29 @@ UNSEEN = "unseen_environment"  # what a doubt about variables is called
 
 
 class Doubts:
-    """The leaves of one plan that were looked at in vain since `forget`.
+    """The leaves of one plan that a rule looked at and that are not sure.
 
     And its variables, under UNSEEN, where not all of them were seen.
 
     Attributes:
-        seen: by name.
+        seen: those stated without a value, by name.
+        assumed: conditions, in words, of those that hold only under one.
         set_at: the places of the variables that are set.
 
     """
 
-    __slots__ = ("seen", "set_at")
+    __slots__ = ("assumed", "seen", "set_at")
 
     def __init__(self, set_at: frozenset[Place] = frozenset()) -> None:
         """Start with none."""
         self.seen: dict[str, Value[Any]] = {}
         self.set_at = set_at
+        self.assumed: dict[str, None] = {}
 
     def forget(self) -> None:
         """Start anew: for another rule."""
         self.seen.clear()
+        self.assumed.clear()
 
     def is_for_want(self, places: Iterable[Place]) -> bool:
         """Whether a failure with these places rests on a variable that is not set.
@@ -497,19 +500,39 @@ class DoubtfulValue(Value[Any]):
         self.doubts.seen[self.name] = self
 
 
+class AssumedValue(Value[Any]):
+    """A leaf that holds only under a condition; records that it was looked at."""
+
+    doubts: Doubts
+
+    @property
+    def value(self) -> Any:  # noqa: ANN401 - as of any leaf
+        """The value, under the condition."""
+        self.doubts.assumed[condition_of(self.places)] = None
+        return self[_VALUE]
+
+
+_VALUE = Value._fields.index("value")
+
+
 def with_doubts(
     leaves: Mapping[str, Value[Any]], doubts: Doubts | None = None
 ) -> tuple[dict[str, Value[Any]], Doubts | None]:
-    """The leaves, and what tells who looks at one in doubt; None where none is."""
-    doubtful = [leaf for leaf in leaves.values() if leaf.value is None and leaf.places]
-    if not doubtful:
-        return dict(leaves), doubts
-    doubts = doubts or Doubts()
+    """Return the leaves, and what records looks at those in doubt; None without any."""
+    watching = doubts or Doubts()
     watched = dict(leaves)
-    for leaf in doubtful:
-        watched[leaf.name] = doubtful_value = DoubtfulValue._make(leaf)
-        doubtful_value.doubts = doubts
-    return watched, doubts
+    is_sure = True
+    for leaf in leaves.values():
+        kind: type[AssumedValue | DoubtfulValue] | None = None
+        if leaf.value is None:
+            kind = DoubtfulValue if leaf.places else None
+        elif leaf.only_if:
+            kind = AssumedValue
+        if kind is not None:
+            watched[leaf.name] = watched_value = kind._make(leaf)
+            watched_value.doubts = watching
+            is_sure = False
+    return watched, doubts if is_sure else watching
 
 
 def plan_evidence(

@@ -51,6 +51,8 @@ class KeyRelationMatch(Record):
         text: what was found, in the words of the files, with the arithmetic.
         missing: what would tell, where the answer is open.
         only_from: the release from which it holds, where that of the plan is unknown.
+        is_undecided: whether the relation is broken depends on a stated value that
+            cannot be read; `missing` are the names of such keys.
         losing: the stated keys that have no effect.
         edits: the keys that the row's fix changes, and their new values; None deletes.
     """
@@ -61,6 +63,7 @@ class KeyRelationMatch(Record):
     text: str
     missing: tuple[str, ...] = ()
     only_from: str = ""
+    is_undecided: bool = False
     losing: tuple[StatedKey, ...] = ()
     edits: tuple[tuple[StatedKey, Scalar | None], ...] = ()
 
@@ -100,9 +103,21 @@ class RelatedKeys:
 
     def matches(self, *kinds: Kind) -> Iterator[KeyRelationMatch]:
         """Yield what the plan shows of these kinds, each relation once."""
+        return (match for match in self._of(kinds) if not match.is_undecided)
+
+    def undecided(self, *kinds: Kind) -> dict[str, StatedKey]:
+        """Return the keys, by name, that cannot be read and on which relations rest."""
+        return {
+            name: key
+            for match in self._of(kinds)
+            if match.is_undecided
+            for name, key in zip(match.missing, match.keys, strict=True)
+        }
+
+    def _of(self, kinds: Sequence[Kind]) -> list[KeyRelationMatch]:
         if self._matches is None:
             self._matches = tuple(related_matches(self._stated, self._plan))
-        return (match for match in self._matches if match.relation.kind in kinds)
+        return [match for match in self._matches if match.relation.kind in kinds]
 
 
 class Looked(Record):
@@ -306,6 +321,11 @@ class _Judgement:
             return self._is_given(looked, is_given=operand)
         return self._tests_value(looked, test, operand) if looked.is_known else None
 
+    def is_free_text(self, name: str) -> bool:
+        """Return whether a key of the own table takes any text."""
+        row = self._own.catalogue.rows.get(name)
+        return row is not None and not row.choices and "str" in row.type.split("|")
+
     def _is_given(self, looked: Looked, *, is_given: bool) -> Answer:
         """Return whether a key is stated, and neither off, empty, zero nor below."""
         if looked.missing:
@@ -475,6 +495,8 @@ def _holds_in_release(
 
 def _match(relation: KeyRelation, judgement: _Judgement) -> KeyRelationMatch | None:
     condition = judgement.holds(relation.when)
+    if condition is None:
+        return _undecided(relation, judgement)
     needed = judgement.holds(relation.needs) if condition and relation.needs else False
     if not condition or needed is True:
         return None
@@ -499,6 +521,23 @@ def _match(relation: KeyRelation, judgement: _Judgement) -> KeyRelationMatch | N
     )
 
 
+def _undecided(relation: KeyRelation, judgement: _Judgement) -> KeyRelationMatch | None:
+    """Return that stated values which cannot be read decide; None for unknown defaults.
+
+    Numbers, switches and choices do; names of hosts and paths, which scripts fill in
+    as a rule, are taken for sound.
+    """
+    unread = {
+        looked.missing: looked.keys[0]
+        for looked in judgement.looked.values()
+        if looked.missing and looked.keys and not judgement.is_free_text(looked.name)
+    }
+    if not unread:
+        return None
+    keys, names = tuple(unread.values()), tuple(unread)
+    return KeyRelationMatch(relation, keys, (), "", names, is_undecided=True)
+
+
 def _edits(
     relation: KeyRelation, judgement: _Judgement
 ) -> tuple[tuple[StatedKey, Scalar | None], ...]:
@@ -515,7 +554,7 @@ def _edits(
             if not number or not of:
                 return ()
             value = -(-int(number) // int(of)) * int(of)
-        if not keys or not all(key.is_sure for key in keys):
+        if not keys or not all(key.is_certain for key in keys):
             return ()
         edits += [(key, value) for key in keys]
     return tuple(edits)

@@ -6,7 +6,13 @@ from typing import Any
 
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, FrameworkVersion
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import KeyPath, Place, Value, dotted
+from speccheck.validator.evidence.value import (
+    KeyPath,
+    Place,
+    Value,
+    dotted,
+    is_of_branch,
+)
 
 # `s3://a`: nothing shorter is an address, and credentials are longer still.
 _SHORTEST_TEXT = 6
@@ -29,25 +35,39 @@ class InDocument(Record):
 class StatedKey(Record):
     """One key of a file, with the value as the loader of its language gives it.
 
-    `at` gives the document where the path says the rest: of the many keys of a run few
-    places are ever asked for. `value_at` is the place of the value where `at` is that
-    of a flag alone.
+    Attributes:
+        path: of the key in its file.
+        value: null, a text, a number, a list or a mapping.
+        at: the place, or the document where the path says the rest: of the many keys of
+            a run few places are ever asked for.
+        is_block: it holds other keys.
+        is_sure: the file alone says the value; a shell or a template fills in others.
+        value_at: the place of the value where `at` is that of a flag alone.
+        only_if: the condition under which it holds, in words: "NNODES is not set".
+
     """
 
     path: KeyPath
     value: object
     at: Place | InDocument
-    is_block: bool = False  # holds other keys
-    is_sure: bool = True  # false under a condition, or where a variable is not set
+    is_block: bool = False
+    is_sure: bool = True
     value_at: Place | None = None
+    only_if: str = ""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the key has this value wherever its line is used."""
+        return self.is_sure and is_of_branch(*filter(None, [self.only_if]))
 
     @property
     def place(self) -> Place:
         """Where the key stands."""
         if isinstance(self.at, Place):
-            return self.at
+            return self.at._replace(only_if=self.only_if) if self.only_if else self.at
         path = (*self.at.prefix, *self.path)
-        return Place(self.at.file, dotted(path), path, self.at.document, "key")
+        at = Place(self.at.file, dotted(path), path, self.at.document, "key")
+        return at._replace(only_if=self.only_if) if self.only_if else at
 
     @property
     def value_place(self) -> Place:

@@ -1,5 +1,6 @@
 """One value of the plan: what it is, how it is known, and where it was stated."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Generic, Literal, TypeVar
 
@@ -10,6 +11,7 @@ Status = Literal[
     # of a plan
     "stated",
     "derived",
+    "fallback",
     "default",
     "invalid",
     "unknown",
@@ -36,8 +38,17 @@ class Span(Record):
 class Place(Record):
     """Where something stands: symbolic until a report asks for the line.
 
-    `path` is looked up in the document `document` of `file`; `span` is given only by
-    readers of formats without key paths (shell, environment files).
+    Attributes:
+        file: as the user named it.
+        key: as people write it.
+        path: looked up in the document.
+        document: number of the document in the file, from 0.
+        part: which of the two is meant.
+        span: given only by readers of formats without key paths (shell, environment
+            files).
+        only_if: the condition under which what stands here holds, in words: "NNODES is
+            not set"; empty where it holds in any case.
+
     """
 
     file: str
@@ -46,6 +57,25 @@ class Place(Record):
     document: int = 0
     part: Literal["key", "value"] = "value"
     span: Span | None = None
+    only_if: str = ""
+
+
+_BRANCH = "line "
+
+
+def branch_condition(line: int) -> str:
+    """Return the condition, in words, of what a branch of a script holds."""
+    return f"{_BRANCH}{line} runs"
+
+
+def is_of_branch(*conditions: str) -> bool:
+    """Return whether conditions say that lines of a script run, and nothing else."""
+    return all(condition.startswith(_BRANCH) for condition in conditions)
+
+
+def condition_of(places: Iterable[Place]) -> str:
+    """Return under which condition what stands at all of these places holds."""
+    return next(filter(None, (place.only_if for place in places)), "")
 
 
 @lru_cache(maxsize=4096)  # the files of a run share most of their keys
@@ -89,6 +119,11 @@ class Value(Record, Generic[T_co]):
     def is_known(self) -> bool:
         """Whether there is one value to judge by."""
         return self.value is not None
+
+    @property
+    def only_if(self) -> str:
+        """The condition under which it is so, in words; empty for any case."""
+        return condition_of(self.places)
 
     def need(self) -> T_co:
         """Return the value; raises MissingEvidence when there is none.

@@ -50,7 +50,9 @@ class PlanValue(Record):
 
     name: str
     value: bool | int | float | str | tuple[str | int | float, ...] | None
-    status: Literal["stated", "derived", "default", "invalid", "unknown", "conflict"]
+    status: Literal[
+        "stated", "derived", "fallback", "default", "invalid", "unknown", "conflict"
+    ]
     note: str | None
     alternatives: tuple[str, ...]
     places: tuple[PlanPlace, ...]

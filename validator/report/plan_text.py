@@ -196,6 +196,7 @@ _STATUS = 8
 _COLOURS = {
     "stated": "good",
     "derived": "good",
+    "fallback": "warning",
     "conflict": "error",
     "invalid": "error",
     "unknown": "unknown",

@@ -177,7 +177,9 @@ def _read_plans(
         else:
             files_and_named = with_followed(files, readers)
             named = [file.status for file in files_and_named[len(files) :]]
-            groups = group(files_and_named, by_folder=request.by_folder)
+            groups = group(
+                files_and_named, by_folder=request.by_folder, readers=readers
+            )
             yield (
                 [*statuses, *named],
                 [_with_reason(request, plan_files) for plan_files in groups],

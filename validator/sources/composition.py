@@ -20,7 +20,11 @@ from speccheck.validator.sources.documents.document import (
     path_step,
 )
 from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.sources.interpolation import Interpolated, interpolate
+from speccheck.validator.sources.interpolation import (
+    NOTHING_SET,
+    Interpolated,
+    interpolate,
+)
 from speccheck.validator.sources.named_files import circle, missing_file
 from speccheck.validator.sources.reader import Parent, Reader, ReadingGap, Source
 from speccheck.validator.sources.repository import find_named
@@ -99,11 +103,13 @@ class ComposedDocument(Document):
         return _projected(self._own.own_data, self.data, (), hidden)
 
     @property
-    def fallbacks(self) -> frozenset[KeyPath]:
-        """The paths of values that hold only where a variable is not set."""
-        return frozenset(
-            path for path, outcome in self._outcomes.items() if outcome.is_fallback
-        )
+    def fallbacks(self) -> Mapping[KeyPath, str]:
+        """The conditions of values that hold only where a variable is not set."""
+        return {
+            path: outcome.only_if
+            for path, outcome in self._outcomes.items()
+            if outcome.only_if
+        }
 
     def place(self, path: KeyPath) -> Place:
         """Return the place of a key path, in the file that states it."""
@@ -129,7 +135,11 @@ class ComposedDocument(Document):
             if outcome is not None:
                 places = tuple(self.place(source) for source in outcome.sources)
                 return Resolution(
-                    outcome.is_known, outcome.note, places, outcome.is_computed
+                    outcome.is_known,
+                    outcome.note,
+                    places,
+                    outcome.is_computed,
+                    outcome.only_if,
                 )
         return None
 
@@ -151,10 +161,18 @@ class Composition(Record):
     broken: tuple[BrokenReference, ...] = ()
 
 
-def compose(document: Document, reader: Reader) -> Composition:
+def compose(
+    document: Document, reader: Reader, environment: Mapping[str, str] = NOTHING_SET
+) -> Composition:
     """Read what the document inherits, and work out what it refers to.
 
     Gives the same document when it neither names another nor refers to values.
+
+    Args:
+        document: the one to read.
+        reader: of its format; says what it may inherit.
+        environment: variables that the launch script of the document sets.
+
     """
     parents = _Parents(reader)
     if reader.parents is not None:
@@ -178,7 +196,7 @@ def compose(document: Document, reader: Reader) -> Composition:
             _lay(data, layers[number], number, origins)
     outcomes: dict[KeyPath, Interpolated] = {}
     if refers:
-        data, outcomes = interpolate(data)
+        data, outcomes = interpolate(data, environment)
     composed = ComposedDocument(
         document, data, layers, origins, outcomes, has_gaps=bool(gaps)
     )

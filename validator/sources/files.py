@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from speccheck.validator.evidence.environment import Opening
@@ -194,18 +194,21 @@ def read_file(
     stdin_name: str | None = None,
     readers: Readers | None = None,
     text: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
     A YAML file of several documents gives one ReadFile for each that is recognised.
-    With a text, `path` is what it is called, and nothing is opened.
+    With a text, `path` is what it is called, and nothing is opened. `environment` has
+    the variables that the launch script of the file sets.
     Raises UnknownFormat for a `format_id` that no reader has.
     """
     readers = readers or Readers()
     name = (stdin_name or "stdin") if path == "-" else path
     source: Source | None = None
     try:
-        source = Source(name, _text(path, name) if text is None else text)
+        text = _text(path, name) if text is None else text
+        source = Source(name, text, environment=environment)
         result = _read(source, readers, format_id)
     except ReadError as error:
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
@@ -294,7 +297,9 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Reco
         detection = readers.detect_document(document)
         reader = readers.find(detection.format) if detection else None
         if detection is not None and isinstance(reader, Reader):
-            result.append(_read_document(document, readers, reader, detection))
+            result.append(
+                _read_document(document, readers, reader, detection, source.environment)
+            )
     return result
 
 
@@ -314,7 +319,11 @@ def _read_capture(source: Source, readers: Readers) -> _Recognised | None:
 
 
 def _read_document(
-    document: Document, readers: Readers, reader: Reader, detection: Detection
+    document: Document,
+    readers: Readers,
+    reader: Reader,
+    detection: Detection,
+    environment: Mapping[str, str],
 ) -> _Recognised:
     """Read a document with what it inherits, and the scripts that it holds."""
     parents: tuple[Source, ...] = ()
@@ -325,7 +334,7 @@ def _read_document(
             compose,
         )
 
-        document, parents, gaps, broken = compose(document, reader)
+        document, parents, gaps, broken = compose(document, reader, environment)
     reading = reader.read(document)
     if gaps:
         reading = without_defaults(reading, gaps)
@@ -405,6 +414,6 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognis
     if isinstance(reader, CaptureReader):
         return [_Recognised(detection, reader.role, (reader.read(source),))]
     return [
-        _read_document(document, readers, reader, detection)
+        _read_document(document, readers, reader, detection, source.environment)
         for document in source.documents
     ]

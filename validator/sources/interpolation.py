@@ -9,6 +9,7 @@ Grammar: https://omegaconf.readthedocs.io/en/2.3_branch/grammar.html
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -19,6 +20,7 @@ from speccheck.validator.sources.mapping import parse_number
 _RESOLVER = lazy_pattern(r"\s*([A-Za-z_][\w.]*)\s*:")
 _QUOTES = "\"'"
 _OPENING, _CLOSING = "({[", ")}]"
+NOTHING_SET: Mapping[str, str] = MappingProxyType({})
 _SHORTEST_QUOTED = 2
 
 
@@ -229,7 +231,7 @@ class Interpolated(Record):
     sources: the paths that it refers to.
     is_computed: by arithmetic, not only taken from where it stands.
     waits: for a value that is to be set at start, and stands as such elsewhere.
-    is_fallback: it holds only where an environment variable is not set.
+    only_if: the condition under which it holds, in words: "NNODES is not set".
     is_circular: it refers to itself, by way of others.
     """
 
@@ -238,7 +240,7 @@ class Interpolated(Record):
     sources: tuple[KeyPath, ...] = ()
     is_computed: bool = False
     waits: bool = False
-    is_fallback: bool = False
+    only_if: str = ""
     is_circular: bool = False
 
 
@@ -254,22 +256,31 @@ class Waiting(Unresolved):
     """A text that refers to a value which is left to be set at start."""
 
 
-def interpolate(data: object) -> tuple[object, dict[KeyPath, Interpolated]]:
-    """Return the data with the texts worked out, and what became of each of them."""
-    work = _Interpolation(data)
+def interpolate(
+    data: object, environment: Mapping[str, str] = NOTHING_SET
+) -> tuple[object, dict[KeyPath, Interpolated]]:
+    """Return the data with the texts worked out, and what became of each of them.
+
+    Args:
+        data: of a document.
+        environment: variables that the launch script of the document sets.
+
+    """
+    work = _Interpolation(data, environment)
     return work.node((), data), work.outcomes
 
 
 class _Interpolation:
     """One pass over one tree: what is worked out once is kept."""
 
-    def __init__(self, data: object) -> None:
+    def __init__(self, data: object, environment: Mapping[str, str]) -> None:
         self.data = data
+        self.environment = environment
         self.outcomes: dict[KeyPath, Interpolated] = {}
         self._known: dict[KeyPath, object] = {}
         self._open: dict[KeyPath, None] = {}
         self._computed: set[KeyPath] = set()
-        self._fallbacks: set[KeyPath] = set()
+        self._fallbacks: dict[KeyPath, str] = {}
         self._steps = 0
 
     def node(self, path: KeyPath, raw: object) -> object:
@@ -333,15 +344,17 @@ class _Interpolation:
             self._open.pop(path, None)
         self._known[path] = value
         note = _note(raw, value, sources)
-        for paths in (self._computed, self._fallbacks):
-            if not paths.isdisjoint(sources):
-                paths.add(path)
+        if not self._computed.isdisjoint(sources):
+            self._computed.add(path)
+        for source in sources:
+            if source in self._fallbacks:
+                self._fallbacks.setdefault(path, self._fallbacks[source])
         self.outcomes[path] = Interpolated(
             is_known=True,
             note=note,
             sources=(*sources,),
             is_computed=path in self._computed,
-            is_fallback=path in self._fallbacks,
+            only_if=self._fallbacks.get(path, ""),
         )
         return value
 
@@ -376,7 +389,9 @@ class _Interpolation:
         if expression.resolver == "oc.select":
             return self._selected(path, arguments, sources)
         if expression.resolver == "oc.env":
-            self._fallbacks.add(path)
+            if arguments[0] in self.environment:
+                return literal(self.environment[arguments[0]])
+            self._fallbacks.setdefault(path, f"{arguments[0]} is not set")
             return _environment(arguments)
         resolve = RESOLVERS.get(expression.resolver)
         if resolve is None:

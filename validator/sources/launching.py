@@ -367,7 +367,7 @@ def unabbreviated(flag: str, names: Collection[str]) -> str:
 def word_place(file: str, key: str, word: ShellWord) -> Place:
     """Return the place where a word is written."""
     span = Span(word.line, word.column, max(1, word.length))
-    return Place(word.file or file, key, span=span)
+    return Place(word.file or file, key, span=span, only_if=word.only_if)
 
 
 def last_options(text_lists: Iterable[Option]) -> dict[str, Option]:

@@ -5,7 +5,7 @@ A reader takes a `Source` (a file with its documents or its script) and gives a
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Opening, Variable
@@ -20,7 +20,14 @@ from speccheck.validator.evidence.stated_keys import (
     StatedKey,
     TwiceStatedKey,
 )
-from speccheck.validator.evidence.value import KeyPath, Place, Span, Status, dotted
+from speccheck.validator.evidence.value import (
+    KeyPath,
+    Place,
+    Span,
+    Status,
+    condition_of,
+    dotted,
+)
 from speccheck.validator.sources.documents.document import (
     Document,
     ReadError,
@@ -45,12 +52,31 @@ _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 class Source:
     """One file; documents and script are made when first asked for."""
 
-    __slots__ = ("_documents", "_lines", "_script", "language", "name", "text")
+    __slots__ = (
+        *("_documents", "_lines", "_script"),
+        *("environment", "language", "name", "text"),
+    )
 
-    def __init__(self, name: str, text: str, language: Language | None = None) -> None:
-        """Take the text of a file; its language is guessed unless it is given."""
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        language: Language | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take the text of a file.
+
+        Args:
+            name: of the file.
+            text: its whole text.
+            language: guessed unless it is given.
+            environment: variables that its launch script sets.
+
+        """
         self.name = name
         self.text = text
+        self.environment: Mapping[str, str] = environment or {}
         self.language: Language = language or guess_language(name, text)
         self._documents: list[Document] | None = None
         self._script: Script | None = None
@@ -184,12 +210,16 @@ class FactSheet:
     def state(self, name: str, value: object, at: KeyPath | Place) -> None:
         """The file states the value of a leaf: there, at another key, by arithmetic."""
         place, resolution = self._where(at)
-        if resolution is None:
-            self.facts.append(Fact(name, value, "stated", (place,)))
-            return
-        places = tuple(dict.fromkeys((place, *resolution.places)))
-        status: Status = "derived" if resolution.is_computed else "stated"
-        self.facts.append(Fact(name, value, status, places, resolution.note))
+        places: tuple[Place, ...] = (place,)
+        status: Status = "stated"
+        note = ""
+        if resolution is not None:
+            places = tuple(dict.fromkeys((place, *resolution.places)))
+            note = resolution.note
+            status = "derived" if resolution.is_computed else "stated"
+        if condition := condition_of(places):
+            status, note = "fallback", note or f"if {condition}"
+        self.facts.append(Fact(name, value, status, places, note))
 
     def derive(self, name: str, value: object, note: str, *at: KeyPath | Place) -> None:
         """The file states something from which the value of a leaf follows."""
@@ -223,7 +253,10 @@ class FactSheet:
             return at, None
         if self.document is None:
             return self.place(at), None
-        return self.document.place(at), self.document.resolution(at)
+        place, resolution = self.document.place(at), self.document.resolution(at)
+        if resolution is not None and resolution.only_if:
+            place = place._replace(only_if=resolution.only_if)
+        return place, resolution
 
 
 # engine: a file that another one names for its training engine (DeepSpeed JSON).
@@ -362,7 +395,7 @@ def keyed_file(
     at = InDocument(document.name, document.index, document.prefix)
     _walk(at, document.own_data, (), keys)
     if fallbacks := document.fallbacks:
-        keys = [key._replace(is_sure=key.path not in fallbacks) for key in keys]
+        keys = [key._replace(only_if=fallbacks.get(key.path, "")) for key in keys]
     return KeyedFile(
         document.name,
         format_id,

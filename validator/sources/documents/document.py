@@ -2,7 +2,7 @@
 
 import sys
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal, Protocol
 
@@ -108,12 +108,14 @@ class Resolution(Record):
     note: the arithmetic, or the reason why there is no value.
     places: of the values that it was worked out from.
     is_computed: by arithmetic; else the value stands as it is at the other place.
+    only_if: the condition under which it holds, in words; empty for any case.
     """
 
     is_known: bool
     note: str
     places: tuple[Place, ...] = ()
     is_computed: bool = False
+    only_if: str = ""
 
 
 class SourceNode(Protocol):
@@ -311,9 +313,9 @@ class Document:
         return self.data
 
     @property
-    def fallbacks(self) -> frozenset[KeyPath]:
-        """The paths of values that hold only where a variable is not set."""
-        return frozenset()
+    def fallbacks(self) -> Mapping[KeyPath, str]:
+        """The conditions of values that hold only where a variable is not set."""
+        return {}
 
     def nodes(self) -> SourceNode:
         """The root of the syntax tree, built anew; `span` keeps those of late."""
@@ -498,10 +500,12 @@ class SectionDocument(Document):
         return _below(self._whole.own_data, self._path)
 
     @property
-    def fallbacks(self) -> frozenset[KeyPath]:
-        """The paths of values that hold only where a variable is not set."""
+    def fallbacks(self) -> Mapping[KeyPath, str]:
+        """The conditions of values that hold only where a variable is not set."""
         depth, whole = len(self._path), self._whole.fallbacks
-        return frozenset(path[depth:] for path in whole if path[:depth] == self._path)
+        return {
+            path[depth:]: whole[path] for path in whole if path[:depth] == self._path
+        }
 
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"

@@ -345,9 +345,10 @@ def keyed_settings(
     keys = tuple(
         StatedKey(
             setting.path,
-            setting.value if setting.is_known else None,
+            setting.value,
             word_place(file, dotted(setting.path), setting.word),
             is_block=bool(section(setting.value)),
+            only_if=setting.word.only_if,
         )
         for setting in document.settings
         if not setting.sign or (table is not None and table.is_known(setting.path))
@@ -558,8 +559,9 @@ def keyed_flags(
     keys = tuple(
         StatedKey(
             setting.path,
-            setting.value if setting.is_known else None,
+            setting.value,
             word_place(file, flags.named[setting.path], setting.word),
+            only_if=setting.word.only_if,
         )
         for setting in flags.settings
     )

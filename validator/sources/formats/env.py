@@ -167,7 +167,8 @@ def _variable(file: str, assignment: ShellAssignment) -> Variable:
     word = assignment.value
     span = Span(word.line, word.column, max(1, word.length))
     is_known = word.resolved and not assignment.conditional
-    place = Place(word.file or file, assignment.name, span=span)
+    file = word.file or file
+    place = Place(file, assignment.name, span=span, only_if=word.only_if)
     return Variable(assignment.name, word.text if is_known else None, place, word.raw)
 
 

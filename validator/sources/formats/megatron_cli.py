@@ -207,6 +207,7 @@ def _keyed(
                 flag.named_at,
                 is_sure=not flag.doubt,
                 value_at=flag.place,
+                only_if=flag.place.only_if,
             )
             text = refused_text(flag, catalogue)
             if text is not None:

@@ -530,7 +530,10 @@ def _steps(
 ) -> Iterator[tuple[dict[str, Requested], ShellCommand]]:
     for command in source.script.commands:
         step = _srun_of(command)
-        if step is not None and not mentions_only(command):
+        if step is None or mentions_only(command):
+            continue
+        # A step that shares the job's resources with others says nothing of their size.
+        if not any(word.text == "--overlap" for word in step.words):
             yield _requested(source, _own_words(step, "srun"), allowed), command
 
 

@@ -199,6 +199,7 @@ def _stated_keys(
             word_place(file, flag, word),
             is_sure=is_sure(option) and written.resolved,
             value_at=word_place(file, flag, written),
+            only_if=written.only_if,
         )
     return keys
 

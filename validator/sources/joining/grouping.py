@@ -38,7 +38,12 @@ class _Draft:
         self.reasons: dict[str, None] = {}
 
 
-def group(files: Sequence[ReadFile], *, by_folder: bool = False) -> list[PlanFiles]:
+def group(
+    files: Sequence[ReadFile],
+    *,
+    by_folder: bool = False,
+    readers: Readers | None = None,
+) -> list[PlanFiles]:
     """Files in plans; plans in order of their first file.
 
     by_folder: files that were named together are no more one plan than those of a
@@ -46,6 +51,7 @@ def group(files: Sequence[ReadFile], *, by_folder: bool = False) -> list[PlanFil
     """
     if len(files) == 1:
         return [PlanFiles((*files,))]
+    readers = readers or Readers()
     names = _Names(files)
     drafts: list[_Draft] = []
     for heart in _hearts(files, names):
@@ -55,11 +61,38 @@ def group(files: Sequence[ReadFile], *, by_folder: bool = False) -> list[PlanFil
     drafts.sort(key=lambda draft: sorted(draft.members))
     return [
         PlanFiles(
-            tuple(files[position] for position in sorted(draft.members)),
+            _in_environment(
+                [files[position] for position in sorted(draft.members)], readers
+            ),
             (*draft.reasons,),
         )
         for draft in drafts
     ]
+
+
+def _in_environment(
+    files: Sequence[ReadFile], readers: Readers
+) -> tuple[ReadFile, ...]:
+    """Return the files of a plan, read with the variables that its scripts set."""
+    exported = {
+        variable.name: variable.value
+        for file in files
+        if file.source.language == "shell"
+        for reading in file.readings
+        for variable in reading.variables
+        if variable.value is not None and not variable.place.only_if
+    }
+    again: dict[str, Iterator[ReadFile]] = {}
+    result: list[ReadFile] = []
+    for file in files:
+        name, text = file.status.path, file.source.text
+        given = {key: exported[key] for key in exported if f"oc.env:{key}" in text}
+        if given and name not in again:
+            _, read = read_file(name, readers=readers, text=text, environment=given)
+            of_plan = sum(item.status.path == name for item in files)
+            again[name] = iter(read if len(read) == of_plan else ())
+        result.append(next(again[name], file) if given else file)
+    return tuple(result)
 
 
 def each_alone(files: Sequence[ReadFile]) -> list[PlanFiles]:

@@ -7,22 +7,30 @@ from collections.abc import Iterable
 from typing import Any
 
 from speccheck.validator.evidence.plan_domains import within_domain
-from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.evidence.value import Place, Value, condition_of
 from speccheck.validator.sources.reader import Fact
 
 # Boards of one nominal size report totals that differ (hardware catalogue: A100 80 GB,
 # H100 80 GB), so `H100-80GB` and an instance type with one such board agree.
 _TOLERANCE = {"cluster.accelerator_memory_bytes": 0.1}
 _EXACT = 1e-9
-_RANK = {"stated": 0, "derived": 1, "invalid": 2, "unknown": 2, "default": 3}
+_RANK = {
+    "stated": 0,
+    "derived": 1,
+    "fallback": 2,
+    "invalid": 3,
+    "unknown": 3,
+    "default": 4,
+}
 
 
 def merge(facts: Iterable[Fact]) -> dict[str, Value[Any]]:
     """One value for each leaf that any fact speaks of.
 
-    Statements win over derivations of a single source, those over texts that could not
-    be worked out, those over framework defaults. Statements that differ make a
-    conflict, which keeps every place and has no value.
+    Statements win over derivations of a single source, those over what holds only
+    under a condition, that over texts that could not be worked out, those over
+    framework defaults. Statements that differ make a conflict, which keeps every place
+    and has no value.
     """
     by_name: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -36,8 +44,11 @@ def _merged(name: str, rows: list[Fact]) -> Value[Any]:
     strongest = min(_RANK[fact.status] for fact in rows)
     # A derivation that contradicts a statement is a conflict too: both were written.
     known = [
-        fact for fact in rows if _RANK[fact.status] <= 1 and fact.value is not None
+        fact
+        for fact in rows
+        if _RANK[fact.status] <= _RANK["fallback"] and fact.value is not None
     ]
+    known = [fact for fact in known if not condition_of(fact.places)] or known
     if not known:
         return _value(name, next(f for f in rows if _RANK[f.status] == strongest))
     if all(_same(name, fact.value, known[0].value) for fact in known):

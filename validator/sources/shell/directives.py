@@ -74,7 +74,7 @@ def read_directives(
                 text, position + len(mark), end
             ):
                 if origins is not None:
-                    start, stop, _ = origins.locate(first, last)
+                    start, stop, *_ = origins.locate(first, last)
                 else:
                     start, stop = first, last
                 place = (*lines.position(start), stop - start)

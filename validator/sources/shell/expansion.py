@@ -19,6 +19,7 @@ from speccheck.validator.sources.shell.syntax import (
     PlacedSpan,
     TextSpan,
     WordSyntax,
+    condition_of,
     cut,
     extent_of,
     join,
@@ -58,6 +59,16 @@ class ShellVariable(Record):
         first = self.spans[:1] if self.array else self.spans
         return "".join([span.text for span in first])
 
+    def given(self, condition: str) -> "ShellVariable":
+        """Return the variable as it is under a condition, which is in words."""
+        if self.spans is None:
+            return self
+        spans = [
+            span if span.only_if else span._replace(only_if=condition)
+            for span in self.spans
+        ]
+        return self._replace(spans=tuple(spans))
+
 
 class Scope:
     """Variables as one branch of a script sees them.
@@ -95,13 +106,20 @@ def join_branches(
     scope: Scope,
     branches: Sequence[Scope],
     spend: Callable[[int], bool],
+    condition: Callable[[ShellVariable], str],
     *,
     may_skip: bool,
 ) -> None:
     """Bring what branches changed into their scope.
 
-    may_skip: possibly no branch is taken. spend: takes the work that a comparison is,
-    and tells whether it may be done; else the variable is unknown.
+    Args:
+        scope: takes the variables.
+        branches: with what each changed.
+        spend: takes the work that a comparison is, and says whether it may be done;
+            else the variable is unknown.
+        condition: says in words when a variable has the value that one branch gives.
+        may_skip: possibly no branch is taken.
+
     """
     live = [branch for branch in branches if not branch.stopped]
     if not live and not may_skip:
@@ -117,14 +135,17 @@ def join_branches(
             for alternative in alternatives
             if alternative is not None
         )
-        joined = (
-            _join(alternatives) if spend(work // 4) else ShellVariable(None, start=0)
-        )
-        scope.changes[name] = joined
+        if not spend(work // 4):
+            scope.changes[name] = ShellVariable(None, start=0)
+            continue
+        joined, is_sure = _join(alternatives)
+        scope.changes[name] = joined if is_sure else joined.given(condition(joined))
 
 
-def _join(alternatives: Sequence[ShellVariable | None]) -> ShellVariable:
-    """Return what a variable holds after one of several branches was taken.
+def _join(
+    alternatives: Sequence[ShellVariable | None],
+) -> tuple[ShellVariable, bool]:
+    """Return what a variable holds after a branch was taken, and whether it is sure.
 
     A value that only an argument of the script would give counts for nothing beside
     one that is written out: as in `${1:-8}`, the script is read as run without any.
@@ -133,7 +154,8 @@ def _join(alternatives: Sequence[ShellVariable | None]) -> ShellVariable:
     written = [variable for variable in known if variable.is_set]
     stated = [variable for variable in written if not _is_argument(variable)] or written
     if not stated:
-        return known[0]._replace(exported=any(variable.exported for variable in known))
+        exported = any(variable.exported for variable in known)
+        return known[0]._replace(exported=exported), True
     # The last one set in a branch, rather than the value from before all of them.
     shown = max(stated, key=lambda variable: variable.start)
     sure = len(stated) == len(alternatives)
@@ -143,10 +165,10 @@ def _join(alternatives: Sequence[ShellVariable | None]) -> ShellVariable:
     )
     first = _key(stated[0])
     if first is not None and all(_key(variable) == first for variable in stated[1:]):
-        return shown
+        return shown, sure
     if len(stated) == 1:
-        return shown
-    return shown._replace(spans=_union(stated))
+        return shown, False
+    return shown._replace(spans=_union(stated)), True
 
 
 def _is_argument(variable: ShellVariable) -> bool:
@@ -232,19 +254,30 @@ class Field(Record):
 
 
 class _Fields:
-    """Collects the words that one written word gives."""
+    """Collects the words that one written word gives.
 
-    __slots__ = ("current", "fields", "splits")
+    Attributes:
+        fields: the words that are whole.
+        current: the word that is being collected.
+        splits: blanks of expansions end a word.
+        only_if: the condition, in words, under which what is added is there.
 
-    def __init__(self, *, splits: bool) -> None:
+    """
+
+    __slots__ = ("current", "fields", "only_if", "splits")
+
+    def __init__(self, *, splits: bool, only_if: str = "") -> None:
         self.fields: list[list[PlacedSpan]] = []
         self.current: list[PlacedSpan] | None = None
         self.splits = splits
+        self.only_if = only_if
 
     def add(self, span: TextSpan, start: int, end: int) -> None:
         """Add to the word that is being collected."""
         if self.current is None:
             self.current = []
+        if self.only_if and not span.only_if:
+            span = span._replace(only_if=self.only_if)
         self.current.append(PlacedSpan(span, start, end))
 
     def split(self, span: TextSpan, start: int, end: int) -> None:
@@ -326,8 +359,8 @@ class Expander:
     def _emit(self, parts: Iterable[Part], out: _Fields, *, resolved: bool) -> None:
         for part in parts:
             if isinstance(part, Literal):
-                text, start, end, quoted, sure = part
-                span = TextSpan(text, start, end, sure and resolved)
+                text, start, end, quoted, sure, only_if = part
+                span = TextSpan(text, start, end, sure and resolved, only_if)
                 if quoted:
                     out.add(span, start, end)
                 else:
@@ -344,21 +377,31 @@ class Expander:
         collected = _Fields(splits=False)
         self._emit(part.expression, collected, resolved=True)
         joined = join(collected.current or [], part.start, part.end)
-        number = self.calculate(joined)
-        if number is None:
+        place = part.start, part.end
+        calculated = self.calculate(joined)
+        if calculated is None:
             text = f"$(({''.join(joined.text.split())}))"
-            return TextSpan(text, part.start, part.end, resolved=False)
-        return TextSpan(str(number), part.start, part.end, resolved=True)
+            return TextSpan(text, *place, resolved=False)
+        return calculated._replace(start=part.start, end=part.end)
 
-    def calculate(self, expression: TextSpan) -> int | None:
+    def calculate(self, expression: TextSpan) -> TextSpan | None:
         """Return the value of an arithmetic expression, or None when it is unknown."""
         if not expression.resolved:
             return None
-        return evaluate(expression.text, self._number_text)
+        conditions = [expression.only_if]
 
-    def _number_text(self, name: str) -> str | None:
-        variable = self.lookup(name)
-        return variable.text() if variable is not None else None
+        def number_text(name: str) -> str | None:
+            variable = self.lookup(name)
+            if variable is None:
+                return None
+            conditions.append(condition_of(variable.spans or ()))
+            return variable.text()
+
+        number = evaluate(expression.text, number_text)
+        if number is None:
+            return None
+        only_if = next(filter(None, conditions), "")
+        return expression._replace(text=str(number), only_if=only_if)
 
     def lookup(self, name: str) -> ShellVariable | None:
         """A variable or argument; None when the script does not say what it holds."""
@@ -411,11 +454,22 @@ class Expander:
         self._place(part, spans, out, elements=elements)
 
     def _default(self, part: Parameter, out: _Fields, *, resolved: bool) -> None:
+        before = out.only_if
+        out.only_if = before or self._unset(part)
         self._emit(part.argument, out, resolved=resolved)
         if part.operator[-1] == "=" and self.assign is not None:
-            collected = _Fields(splits=False)
+            collected = _Fields(splits=False, only_if=out.only_if)
             self._emit(part.argument, collected, resolved=resolved)
             self.assign(part.name, collected.current or [], part)
+        out.only_if = before
+
+    def _unset(self, part: Parameter) -> str:
+        """Return the condition of a default in words; none where it is sure."""
+        if self.lookup(part.name) is not None:
+            return ""  # the script itself has made it empty
+        if part.name.isdecimal():
+            return f"argument {part.name} is not given"
+        return f"{part.name} is not set"
 
     def _spans(
         self, part: Parameter, variable: ShellVariable | None

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.value import branch_condition
 from speccheck.validator.sources.shell.directives import (
     read_directives,
 )
@@ -63,6 +64,7 @@ from speccheck.validator.sources.shell.syntax import (
     While,
     WordSyntax,
     coalesce,
+    condition_of,
     cut,
     extent_of,
 )
@@ -233,6 +235,9 @@ def reads_script(spans: Sequence[TextSpan]) -> bool:
     return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
 
 
+Answer = bool | None  # of a test; None where the text alone does not say
+
+
 class CommandOutcome(Enum):
     """How a statement ends, as far as the text tells.
 
@@ -298,6 +303,7 @@ class Flow:
         self.conditional = 0
         self.repeats = 0
         self._exports_all = False
+        self._rests_on = ""  # the condition of the tests that were decided
         self._local_names: set[str] | None = None
         self._active: list[str] = []  # functions that are being read
         self._outer: ShellCommand | None = None
@@ -392,10 +398,16 @@ class Flow:
         return branch
 
     def _join(self, branches: Sequence[Scope], *, may_skip: bool) -> None:
-        scope = self.expander.scope
-        join_branches(scope, branches, self.expander.spend, may_skip=may_skip)
+        join_branches(
+            self.expander.scope,
+            branches,
+            self.expander.spend,
+            lambda variable: branch_condition(self.lines.line(variable.start)),
+            may_skip=may_skip,
+        )
 
     def _and_or(self, statement: AndOr) -> CommandOutcome:
+        self._rests_on = ""
         outcome = self._statement(statement.first)
         for operator, following in statement.rest:
             if self.expander.scope.stopped:
@@ -406,7 +418,7 @@ class Flow:
             decided = outcome in {CommandOutcome.HOLDS, CommandOutcome.FAILS}
             # A program is expected to succeed: `cd folder && torchrun ...`.
             if decided or (operator == "&&" and outcome is CommandOutcome.LIKELY):
-                outcome = self._statement(following)
+                outcome = self._under((following,), self._rests_on)
             else:
                 self._join([self._branch([(following,)])], may_skip=True)
         return outcome
@@ -431,18 +443,19 @@ class Flow:
 
     def _if(self, statement: If) -> CommandOutcome:
         branches: list[Scope] = []
+        self._rests_on = ""
         for condition, body in statement.arms:
             outcome = self.block(condition)
             if outcome is CommandOutcome.FAILS:
                 continue
             if outcome is CommandOutcome.HOLDS and not branches:
-                return self.block(body)
+                return self._under(body, self._rests_on)
             branches.append(self._branch([body]))
             if outcome is CommandOutcome.HOLDS:
                 self._join(branches, may_skip=False)
                 return CommandOutcome.LIKELY
         if not branches:
-            return self.block(statement.otherwise)
+            return self._under(statement.otherwise, self._rests_on)
         branches.append(self._branch([statement.otherwise]))
         self._join(branches, may_skip=False)
         return CommandOutcome.LIKELY
@@ -517,7 +530,7 @@ class Flow:
             if fits is False:
                 continue
             if fits and not branches:
-                return self.block(body)
+                return self._under(body, subject.only_if)
             branches.append(self._branch([body]))
             if fits:
                 self._join(branches, may_skip=False)
@@ -544,7 +557,23 @@ class Flow:
 
     def _double_test(self, statement: Test) -> CommandOutcome:
         terms = [self.expander.span(word) for word in statement.words]
-        return outcome_of(self._is_here(terms, patterns=True))
+        return self._decided(terms, self._is_here(terms, patterns=True))
+
+    def _decided(self, terms: Sequence[TextSpan], answer: Answer) -> CommandOutcome:
+        """Return the outcome of a test; remembers the condition that it rests on."""
+        self._rests_on = self._rests_on or condition_of(terms)
+        return outcome_of(answer)
+
+    def _under(self, block: Block, condition: str) -> CommandOutcome:
+        """Read a block that runs under a condition; what it leaves set has it too."""
+        changes = self.expander.scope.changes
+        before = dict(changes) if condition else changes
+        outcome = self.block(block)
+        if condition and self.expander.spend(len(before)):
+            for name, variable in changes.items():
+                if before.get(name) is not variable:
+                    changes[name] = variable.given(condition)
+        return outcome
 
     def _calculation(self, statement: Calculation) -> CommandOutcome:
         return self.calculate(self.expander.span(statement.expression))
@@ -622,10 +651,19 @@ class Flow:
         for name, span in (*given_variables(spans), *self._given_by_files(spans)):
             variable = given((span,), span.start, span.start, span.end)
             environment.append(self.assignment(name, variable))
+        line = self.lines.line(simple.start)
+        if self.conditional > 0:
+            end = max((word.end for word in simple.words), default=simple.start)
+            spans = [
+                span._replace(only_if=branch_condition(line))
+                if not span.only_if and simple.start <= span.start < end
+                else span
+                for span in spans
+            ]
         return ShellCommand(
             tuple([self.word(span) for span in spans]),
             tuple(environment),
-            self.lines.line(simple.start),
+            line,
             self.conditional > 0,
             self._outer,
         )
@@ -784,8 +822,7 @@ class Flow:
 
     def word(self, span: TextSpan) -> ShellWord:
         """Return the word that a span makes."""
-        text, start, end, resolved = span
-        return self.lines.word(text, start, end, resolved=resolved)
+        return self.lines.word(span)
 
     def assignment(self, name: str, variable: ShellVariable) -> ShellAssignment:
         """Return what a variable was last assigned."""
@@ -797,7 +834,8 @@ class Flow:
             span = spans[0]
         else:
             text = (" " if variable.array else "").join([span.text for span in spans])
-            span = TextSpan(text, *place, all(span.resolved for span in spans))
+            resolved = all(span.resolved for span in spans)
+            span = TextSpan(text, *place, resolved, condition_of(spans))
         return ShellAssignment(
             name,
             self.word(span),
@@ -970,9 +1008,9 @@ class Flow:
         terms = spans[1:]
         if spans[0].text == "[" and terms and terms[-1].text == "]":
             terms.pop()
-        return outcome_of(self._is_here(terms, patterns=False))
+        return self._decided(terms, self._is_here(terms, patterns=False))
 
-    def _is_here(self, terms: list[TextSpan], *, patterns: bool) -> bool | None:
+    def _is_here(self, terms: list[TextSpan], *, patterns: bool) -> Answer:
         """Return whether a condition holds; a file that is here will be there."""
         texts = [term.text for term in terms]
         negated = texts[:1] == ["!"]
@@ -1007,20 +1045,21 @@ class Flow:
     def calculate(self, expression: TextSpan) -> CommandOutcome:
         """`(( ... ))`: set what it sets, and tell whether it is other than 0."""
         match = _CALCULATED.fullmatch(expression.text)
-        value: int | None = None
-        if match is not None and expression.resolved:
+        value: TextSpan | None = None
+        if match is not None:
             value = self.expander.calculate(expression._replace(text=match[2]))
         if match is not None and value is not None:
-            span = expression._replace(text=str(value))
-            self.set_value(match[1], span, expression.start)
-            return outcome_of(value != 0)
+            self.set_value(match[1], value, expression.start)
+            return self._decided([value], value.text != "0")
         names = [match[1] or match[2] for match in _CHANGED.finditer(expression.text)]
         for name in names:
             self.forget_value(name, (expression.start, expression.end))
         if names:
             return CommandOutcome.UNKNOWN
         value = self.expander.calculate(expression)
-        return outcome_of(None if value is None else value != 0)
+        if value is None:
+            return CommandOutcome.UNKNOWN
+        return self._decided([value], value.text != "0")
 
     def _setenv(self, spans: list[TextSpan]) -> CommandOutcome:
         """`setenv NAME value` of csh."""

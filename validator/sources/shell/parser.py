@@ -150,15 +150,13 @@ class Parser:
         text = self.text[start:end]
         if self._origins is None:
             return WordSyntax(text, start, end)
-        first, last, resolved = self._origins.locate(start, end)
-        if resolved:
+        first, last, resolved, only_if = self._origins.locate(start, end)
+        if resolved and not only_if:
             return WordSyntax(text, first, last)
-        return WordSyntax(
-            text,
-            first,
-            last,
-            (Literal(text, first, last, quoted=False, resolved=False),),
+        literal = Literal(
+            text, first, last, quoted=False, resolved=resolved, only_if=only_if
         )
+        return WordSyntax(text, first, last, (literal,))
 
     def word(self) -> WordSyntax | None:
         """Read the word at the position; None where none begins."""
@@ -203,8 +201,8 @@ class Parser:
             text = self.text[start:end]
             parts.append(Literal(text, start, end, quoted, resolved=True))
             return
-        for text, first, last, resolved in self._origins.cut(start, end):
-            parts.append(Literal(text, first, last, quoted, resolved))
+        for text, first, last, resolved, only_if in self._origins.cut(start, end):
+            parts.append(Literal(text, first, last, quoted, resolved, only_if))
 
     def _scan(self, position: int, mode: Mode, parts: list[Part], end: int) -> int:
         """Add the parts from a position on; returns where they stop."""

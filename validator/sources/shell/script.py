@@ -8,9 +8,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+
+if TYPE_CHECKING:
+    from speccheck.validator.sources.shell.syntax import TextSpan
 
 
 class ShellWord(Record):
@@ -25,6 +29,8 @@ class ShellWord(Record):
         condition holds that cannot be decided from the text.
     raw: the text at that place.
     file: where it is written, when that is a file which the script takes in.
+    only_if: the condition under which it is so, in words: "NNODES is not set"; empty
+        where it holds in any case.
     """
 
     text: str
@@ -33,6 +39,7 @@ class ShellWord(Record):
     length: int
     resolved: bool
     raw: str
+    only_if: str = ""
     file: str = ""
 
 
@@ -183,14 +190,16 @@ class Lines:
         base = self._bases[number]
         return self._texts[number][1][start - base : end - base]
 
-    def word(self, text: str, start: int, end: int, *, resolved: bool) -> ShellWord:
-        """Return the word that stands from one offset to another."""
+    def word(self, span: "TextSpan") -> ShellWord:
+        """Return the word that a span makes."""
+        text, start, end, resolved, only_if = span
         line, column = self.position(start)
         raw = self.written(start, end)
         file = ""
         if not self.is_own(start):
             file = self._texts[bisect_right(self._bases, start) - 1][0]
-        return ShellWord(text, line, column, end - start, resolved, raw, file)
+        length = end - start
+        return ShellWord(text, line, column, length, resolved, raw, only_if, file)
 
 
 def _line_starts(text: str) -> list[int]:
@@ -293,4 +302,6 @@ def _value_of(word: ShellWord, length: int) -> ShellWord:
         word.length - length,
         word.resolved,
         word.raw[length:],
+        word.only_if,
+        word.file,
     )

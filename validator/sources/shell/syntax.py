@@ -6,7 +6,7 @@ is written, which expansions carry along.
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -23,12 +23,23 @@ BLANKS_AND_QUOTES = lazy_pattern(r"[ \t\n'\"]+")
 
 
 class TextSpan(Record):
-    """Text, the offsets in the file where it is written, and whether it is sure."""
+    """Text, and the offsets in the file where it is written.
+
+    Attributes:
+        text: after expansion.
+        start: offset of its first character.
+        end: offset behind its last one.
+        resolved: no part of it is unknown.
+        only_if: the condition under which a script gives it, in words: "NNODES is not
+            set"; empty for what holds in any case.
+
+    """
 
     text: str
     start: int
     end: int
     resolved: bool
+    only_if: str = ""
 
 
 class PlacedSpan(Record):
@@ -48,10 +59,10 @@ BLANK = TextSpan(" ", 0, 0, resolved=True)
 
 def cut(span: TextSpan, first: int, last: int) -> TextSpan:
     """Return a part of a span, at its own place where the text is the written one."""
-    text, start, end, resolved = span
+    text, start, end, resolved, only_if = span
     if end - start != len(text):
-        return TextSpan(text[first:last], start, end, resolved)
-    return TextSpan(text[first:last], start + first, start + last, resolved)
+        return TextSpan(text[first:last], start, end, resolved, only_if)
+    return TextSpan(text[first:last], start + first, start + last, resolved, only_if)
 
 
 def words_of(span: TextSpan) -> list[TextSpan]:
@@ -72,9 +83,14 @@ def join(placed: Sequence[PlacedSpan], start: int, end: int) -> TextSpan:
     text = "".join([placed_span.span.text for placed_span in placed])
     if len(text) > MAX_WORD_CHARACTERS:
         return TextSpan(text[:80] + "${...}", start, end, resolved=False)
-    return TextSpan(
-        text, start, end, all(placed_span.span.resolved for placed_span in placed)
-    )
+    spans = [placed_span.span for placed_span in placed]
+    resolved = all(span.resolved for span in spans)
+    return TextSpan(text, start, end, resolved, condition_of(spans))
+
+
+def condition_of(spans: Iterable[TextSpan]) -> str:
+    """Return the condition of the first span that has one."""
+    return next(filter(None, (span.only_if for span in spans)), "")
 
 
 def coalesce(
@@ -119,7 +135,7 @@ def coalesce(
 def _is_coalesced(placed: Sequence[PlacedSpan]) -> bool:
     """Return whether all is written right here, with blanks where two spans meet."""
     ends_blank = True
-    for (text, start, end, _), placed_start, placed_end in placed:
+    for (text, start, end, *_), placed_start, placed_end in placed:
         if start != placed_start or end != placed_end:
             return False
         if text:
@@ -162,8 +178,8 @@ class Origins:
             at += 1
         return text_spans
 
-    def locate(self, start: int, end: int) -> tuple[int, int, bool]:
-        """The offsets in the file of a range of the text, and whether it is sure."""
+    def locate(self, start: int, end: int) -> tuple[int, int, bool, str]:
+        """The offsets in the file of a range, whether it is sure, its condition."""
         last_span = len(self._spans) - 1
         first = min(bisect_right(self._starts, start) - 1, last_span)
         last = min(max(bisect_right(self._starts, end - 1) - 1, first), last_span)
@@ -173,9 +189,11 @@ class Origins:
         if first == last:
             return head[1:]
         tail = self._spans[last]
-        sure = all(span.resolved for span in self._spans[first : last + 1])
+        spans = self._spans[first : last + 1]
+        sure = all(span.resolved for span in spans)
         stop = cut(tail, 0, end - self._starts[last]).end
-        return head.start, max(head.end, stop if tail.start >= span.end else 0), sure
+        stop = max(head.end, stop if tail.start >= span.end else 0)
+        return head.start, stop, sure, condition_of(spans)
 
 
 class Literal(Record):
@@ -186,6 +204,7 @@ class Literal(Record):
     end: int
     quoted: bool
     resolved: bool
+    only_if: str = ""
 
 
 class Parameter(Record):
