@@ -11,7 +11,7 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats._overrides import parsed
 from speccheck.validator.sources.formats.hydra_overrides import READER
-from speccheck.validator.sources.joining.grouping import followed
+from speccheck.validator.sources.joining.grouping import with_followed
 from speccheck.validator.sources.registry import Readers
 
 VERL = """\
@@ -221,7 +221,7 @@ def test_keys_for_the_rules_on_spelling() -> None:
 
 def plan(*paths: Path) -> PlanEvidence:
     files = [file for path in paths for file in read_file(str(path))[1]]
-    return assemble([*files, *followed(files, Readers())], Context())
+    return assemble(with_followed(files, Readers()), Context())
 
 
 CHILD = """\

@@ -10,7 +10,7 @@ from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats.llamafactory_cli import READER
-from speccheck.validator.sources.joining.grouping import followed
+from speccheck.validator.sources.joining.grouping import with_followed
 from speccheck.validator.sources.registry import Readers
 
 CONFIG = """\
@@ -40,7 +40,7 @@ def plan(folder: Path, script: str) -> TrainingPlan:
     (folder / "train.yaml").write_text(CONFIG)
     (folder / "run.sh").write_text(script)
     _, files = read_file(str(folder / "run.sh"))
-    return assemble([*files, *followed(files, Readers())], Context()).plan
+    return assemble(with_followed(files, Readers()), Context()).plan
 
 
 def test_the_environment_says_how_torchrun_is_started() -> None:

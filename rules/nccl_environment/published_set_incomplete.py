@@ -56,7 +56,7 @@ def published_set_incomplete(
         if len(variables) < limit.least_share * len(wanted):
             continue
         at = [item.place for item in variables]
-        lacking = [name for name in wanted if not environment.sets(name)]
+        lacking = environment.lacking(wanted)
         if not lacking:
             yield passed(at=at, measured=len(variables), required=len(wanted))
             continue

@@ -43,12 +43,14 @@ def fewer_processes_than_gpus(
         return
     if recovery.tasks_per_node.or_else(1) > 1 or gpus.places == processes.places:
         return
-    if run.role.value == "rl" or environment.sets("CUDA_VISIBLE_DEVICES"):
+    if run.role.value == "rl":
         return
     started, there = processes.need(), gpus.need()
     at = [processes, gpus]
     if started >= there:
         yield passed(at=at, measured=started, required=there)
+        return
+    if environment.sets("CUDA_VISIBLE_DEVICES"):
         return
     yield fail(
         f"{started} ranks on a node with {there} GPUs: {there - started} do nothing",

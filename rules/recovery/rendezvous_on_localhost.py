@@ -41,7 +41,7 @@ def rendezvous_on_localhost(
     is_one = nodes.is_known and nodes.need() <= 1
     if is_one or _is_for_rank_zero(stated):
         return
-    endpoint, master = recovery.rendezvous_endpoint, environment.find("MASTER_ADDR")
+    endpoint, master = recovery.rendezvous_endpoint, environment.stated("MASTER_ADDR")
     addresses = []
     is_stated = endpoint.is_known and endpoint.status != "default"
     if is_stated and all(_is_literal(endpoint.need(), endpoint.places)):

@@ -5,10 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
-from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.environment import (
+    Environment,
+    OpenEnvironment,
+    Opening,
+    Variable,
+)
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.plan import Cluster, TrainingPlan, plan_evidence
+from speccheck.validator.evidence.plan import (
+    Cluster,
+    Doubts,
+    TrainingPlan,
+    plan_evidence,
+)
+from speccheck.validator.evidence.references import References
 from speccheck.validator.evidence.related_keys import RelatedKeys
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.value import Value
@@ -103,12 +114,18 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     leaves = with_reasons(derive(merged), gaps)
     versions = stated_versions(files)
     keyed = _keyed(readings, leaves, versions)
-    plan, by_type = plan_evidence(leaves)
-    environment = by_type[Environment] = _environment(files)
+    environment = _environment(files)
+    doubts: Doubts | None = None
+    if environment.openings:
+        environment = watched = OpenEnvironment.of(environment)
+        doubts = watched.doubts
+    plan, by_type = plan_evidence(leaves, doubts)
+    by_type[Environment] = environment
     stated = by_type[StatedKeys] = StatedKeys(keyed)
     by_type[RelatedKeys] = RelatedKeys(stated, plan)
     by_type[NcclVariables] = nccl_variables()
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
+    by_type[References] = _references(files)
     if environment.variables:
         _add_related(by_type, environment, plan)
     scopes, measured = _add_node(by_type, files, plan)
@@ -218,9 +235,12 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
                 if reference.replaces:
                     base = reference.target.rpartition("/")[2]
                     replaced.setdefault(base, set()).update(reference.replaces)
+    sourced = _sourced(files)
     for file in files:
         hidden = replaced.get(file.status.path.rpartition("/")[2], ())
         for reading in file.readings:
+            if reading.variables and file.status.path in sourced:
+                continue
             for fact in reading.facts.facts:
                 if fact.name not in hidden:
                     yield fact
@@ -281,7 +301,10 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
     # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
     layers = {f.status.path for f in files if f.format == "nccl-conf"}
     taken = _set_where_taken(files)
+    sourced = _sourced(files)
     for file in sorted(files, key=_layer):
+        if file.status.path in sourced:
+            continue
         for reading in file.readings:
             if layers:
                 known = (last.get(variable.name) for variable in reading.variables)
@@ -294,7 +317,42 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
                 if variable.name not in taken or not _keeps(file, variable):
                     last[variable.name] = variable
     names = tuple(file.status.path for file in files if _carries_environment(file))
-    return Environment(tuple(last.values()), names, tuple(hidden))
+    return Environment(tuple(last.values()), names, tuple(hidden), _openings(files))
+
+
+def _references(files: Sequence[ReadFile]) -> References:
+    """Return the references of all files, those that several share once."""
+    parts = [file.references for file in files]
+    return References(
+        tuple(dict.fromkeys(place for part in parts for place in part.followed)),
+        tuple(dict.fromkeys(broken for part in parts for broken in part.broken)),
+    )
+
+
+def _sourced(files: Sequence[ReadFile]) -> set[str]:
+    """Return the scripts that others of the plan take in: they are read there."""
+    return {
+        source.name
+        for file in files
+        if file.source.language == "shell"
+        for source in file.parents
+    }
+
+
+def _openings(files: Sequence[ReadFile]) -> tuple[Opening, ...]:
+    """Return the openings of the files, but for what a file of the plan closes."""
+    here = [f"/{file.status.path}" for file in files]
+    return tuple(
+        dict.fromkeys(
+            opening
+            for file in files
+            for opening in file.openings
+            if not opening.target
+            or not any(
+                path.endswith("/" + opening.target.lstrip("./")) for path in here
+            )
+        )
+    )
 
 
 def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:

@@ -18,7 +18,7 @@ from speccheck.validator.engine.selection import weight_of
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.plan import Doubts, TrainingPlan
+from speccheck.validator.evidence.plan import UNSEEN, Doubts, TrainingPlan
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import (
@@ -101,7 +101,7 @@ class BoundRule(Record):
             verdicts.append(_broken(rule, error))
         if findings is None:
             if doubts is not None and doubts.seen:
-                verdicts = _doubted(verdicts, next(iter(doubts.seen.values())))
+                verdicts = _doubted(verdicts, doubts)
             judged = self.of.judged
             findings = [
                 finding_of(judged, rule, verdict, self.evidence) for verdict in verdicts
@@ -532,19 +532,31 @@ def _broken(rule: Rule, error: Exception) -> Verdict:
 
 def _missing(evidence: MissingEvidence) -> Verdict:
     """Return the verdict of a rule that needs what is not known."""
+    if evidence.name == UNSEEN:
+        return Verdict("unknown", evidence.reason, missing=(UNSEEN,))
     message = f"needs {evidence.name}"
     if evidence.reason:
         message += f" ({evidence.reason})"
     return Verdict("unknown", message, missing=(evidence.name,))
 
 
-def _doubted(verdicts: list[Verdict], leaf: Value[object]) -> list[Verdict]:
-    """Return the verdicts without a pass: the rule read a leaf that has no value."""
-    kept = [verdict for verdict in verdicts if verdict.outcome != "pass"]
+def _doubted(verdicts: list[Verdict], doubts: Doubts) -> list[Verdict]:
+    """Return the verdicts without a pass: the rule read a leaf that has no value.
+
+    Nor with a failure for want of a variable where not all of them were seen: what
+    fails by a variable that is set names its place.
+    """
+    kept = [
+        verdict
+        for verdict in verdicts
+        if verdict.outcome not in {"pass", "fail"}
+        or (verdict.outcome == "fail" and not doubts.is_for_want(verdict.places))
+    ]
     if len(kept) == len(verdicts) or any(
         verdict.outcome == "unknown" for verdict in kept
     ):
         return kept
+    leaf = next(iter(doubts.seen.values()))
     return [*kept, _missing(MissingEvidence(leaf.name, leaf.note))]
 
 

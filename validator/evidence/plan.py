@@ -12,11 +12,11 @@ the framework holds. What a template still fills in, or two files contradict eac
 about, has no value either, and is stated: Doubts notes who judges by such a field.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from speccheck.validator.evidence.record import Frozen
-from speccheck.validator.evidence.value import Value, condition_of
+from speccheck.validator.evidence.value import Place, Value, condition_of
 
 
 class Section(Frozen):
@@ -456,26 +456,40 @@ def leaf_names() -> tuple[str, ...]:
     )
 
 
+UNSEEN = "unseen_environment"  # what a doubt about variables is called
+
+
 class Doubts:
     """The leaves of one plan that a rule looked at and that are not sure.
+
+    And its variables, under UNSEEN, where not all of them were seen.
 
     Attributes:
         seen: those stated without a value, by name.
         assumed: conditions, in words, of those that hold only under one.
+        set_at: the places of the variables that are set.
 
     """
 
-    __slots__ = ("assumed", "seen")
+    __slots__ = ("assumed", "seen", "set_at")
 
-    def __init__(self) -> None:
+    def __init__(self, set_at: frozenset[Place] = frozenset()) -> None:
         """Start with none."""
         self.seen: dict[str, Value[Any]] = {}
+        self.set_at = set_at
         self.assumed: dict[str, None] = {}
 
     def forget(self) -> None:
         """Start anew: for another rule."""
         self.seen.clear()
         self.assumed.clear()
+
+    def is_for_want(self, places: Iterable[Place]) -> bool:
+        """Whether a failure with these places rests on a variable that is not set.
+
+        What fails by a variable that is set names where.
+        """
+        return UNSEEN in self.seen and self.set_at.isdisjoint(places)
 
 
 class DoubtfulValue(Value[Any]):
@@ -505,10 +519,10 @@ _VALUE = Value._fields.index("value")
 
 
 def with_doubts(
-    leaves: Mapping[str, Value[Any]],
+    leaves: Mapping[str, Value[Any]], doubts: Doubts | None = None
 ) -> tuple[dict[str, Value[Any]], Doubts | None]:
     """Return the leaves, and what records looks at those in doubt; None without any."""
-    doubts = Doubts()
+    watching = doubts or Doubts()
     watched = dict(leaves)
     is_sure = True
     for leaf in leaves.values():
@@ -519,16 +533,21 @@ def with_doubts(
             kind = AssumedValue
         if kind is not None:
             watched[leaf.name] = watched_value = kind._make(leaf)
-            watched_value.doubts = doubts
+            watched_value.doubts = watching
             is_sure = False
-    return watched, None if is_sure else doubts
+    return watched, doubts if is_sure else watching
 
 
 def plan_evidence(
-    leaves: Mapping[str, Value[Any]],
+    leaves: Mapping[str, Value[Any]], doubts: Doubts | None = None
 ) -> tuple[TrainingPlan, dict[type, object]]:
-    """The plan of these leaves; it with its sections, and what tells of doubt."""
-    watched, doubts = with_doubts(leaves)
+    """The plan of these leaves; it with its sections, and what tells of doubt.
+
+    Args:
+        leaves: by name.
+        doubts: of the plan, where more than its leaves may raise some.
+    """
+    watched, doubts = with_doubts(leaves, doubts)
     plan = TrainingPlan(watched)
     sections: dict[type, object] = {type(part): part for part in plan.sections()}
     return plan, {**sections, TrainingPlan: plan, Doubts: doubts}

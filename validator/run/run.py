@@ -22,8 +22,8 @@ from speccheck.validator.sources.files import (
 from speccheck.validator.sources.joining.grouping import (
     PlanFiles,
     each_alone,
-    followed,
     group,
+    with_followed,
 )
 from speccheck.validator.sources.registry import Readers
 
@@ -175,10 +175,10 @@ def _read_plans(
         if request.each:
             yield statuses, each_alone(files)
         else:
-            also = followed(files, readers)
-            named = [file.status for file in also]
+            files_and_named = with_followed(files, readers)
+            named = [file.status for file in files_and_named[len(files) :]]
             groups = group(
-                [*files, *also], by_folder=request.by_folder, readers=readers
+                files_and_named, by_folder=request.by_folder, readers=readers
             )
             yield (
                 [*statuses, *named],

@@ -10,6 +10,7 @@ from collections.abc import Container, Mapping
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import BrokenReference
 from speccheck.validator.evidence.value import KeyPath, Place, Span
 from speccheck.validator.sources.documents.document import (
     Document,
@@ -24,10 +25,13 @@ from speccheck.validator.sources.interpolation import (
     Interpolated,
     interpolate,
 )
+from speccheck.validator.sources.named_files import circle, missing_file
 from speccheck.validator.sources.reader import Parent, Reader, ReadingGap, Source
+from speccheck.validator.sources.repository import find_named
 
 # Published chains are four files long; a longer one is a mistake or an attack.
 _MAXIMUM_PARENTS = 50
+_TO_ITSELF = "inherits from itself"
 _PARENT_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -154,6 +158,7 @@ class Composition(Record):
     document: Document
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
+    broken: tuple[BrokenReference, ...] = ()
 
 
 def compose(
@@ -179,7 +184,7 @@ def compose(
     )
     gaps = (*parents.gaps,)
     if not refers and len(parents.layers) == 1:
-        return Composition(document, gaps=gaps)
+        return Composition(document, gaps=gaps, broken=(*parents.broken,))
     own = parents.layers.index(_Layer(document))
     layers = (parents.layers[own], *parents.layers[:own], *parents.layers[own + 1 :])
     numbers = [*range(1, own + 1), 0, *range(own + 1, len(layers))]
@@ -195,7 +200,11 @@ def compose(
     composed = ComposedDocument(
         document, data, layers, origins, outcomes, has_gaps=bool(gaps)
     )
-    return Composition(composed, (*parents.sources,), gaps)
+    broken = [*parents.broken]
+    ring = circle((composed.place(path), item) for path, item in outcomes.items())
+    if ring is not None:
+        broken.append(ring)
+    return Composition(composed, (*parents.sources,), gaps, (*broken,))
 
 
 class _Parents:
@@ -206,6 +215,7 @@ class _Parents:
         self.layers: list[_Layer] = []
         self.sources: list[Source] = []
         self.gaps: list[ReadingGap] = []
+        self.broken: list[BrokenReference] = []
         self._open: set[str] = set()
         self._read = 0
 
@@ -229,7 +239,18 @@ class _Parents:
             self.add(document, (*under, *parent.under))
         elif not parent.is_optional:
             reason = f"it inherits values, and {document}"
-            self.gaps.append(ReadingGap(reason, child.place(parent.at)))
+            place = child.place(parent.at)
+            self.gaps.append(ReadingGap(reason, place))
+            target, folders = parent.target, parent.folders
+            if document.endswith(_TO_ITSELF):
+                what = f"{child.name.rpartition('/')[2]}: {document}"
+                self.broken.append(
+                    BrokenReference(what, (place,), target, is_sure=True)
+                )
+            elif (missing := missing_file(child.name, target, folders, place)) and (
+                find_named(child.name, target, folders, upwards=False) is None
+            ):
+                self.broken.append(missing)
 
     def _load(self, child: Document, parent: Parent) -> Document | str:
         """Return the document that a parent names, or the reason why there is none."""
@@ -239,15 +260,12 @@ class _Parents:
         self._read += 1
         if self._read > _MAXIMUM_PARENTS:
             return f"more than {_MAXIMUM_PARENTS} files are inherited"
-        home = os.path.dirname(child.name)
-        for folder in parent.folders:
-            path = os.path.normpath(os.path.join(home, folder, target))
-            if not os.path.isfile(path):
-                continue
-            if path in self._open:
-                return f"{target:.80} inherits from itself"
-            return self._document(path)
-        return f"{target:.80} was not found"
+        path = find_named(child.name, target, parent.folders, upwards=False)
+        if path is None:
+            return f"{target:.80} was not found"
+        if path in self._open:
+            return f"{target:.80} {_TO_ITSELF}"
+        return self._document(path)
 
     def _document(self, path: str) -> Document | str:
         try:

@@ -288,9 +288,13 @@ class _Embedded(Source):
             )
 
             given = {name: text for name, text in self._known.items() if text}
-            script = parse_script(self._own_text, given)
+            script = parse_script(self._own_text, given, name=_base(self.name))
             self._script = _Mover(self._own_text, self._origins).script(script)
         return self._script
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 class _Mover:
@@ -319,6 +323,10 @@ class _Mover:
             },
             {name: self._assignment(export) for name, export in script.exports.items()},
             tuple(problems),
+            unseen=tuple(
+                source._replace(word=source.word and self._word(source.word))
+                for source in script.unseen
+            ),
         )
 
     def _place(self, line: int, column: int) -> tuple[int, int]:

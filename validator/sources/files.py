@@ -5,9 +5,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import BrokenReference, References
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.documents.document import Document, ReadError
@@ -162,6 +164,8 @@ class ReadFile(Record):
     parents: tuple[Source, ...] = ()  # files that it inherits values from
     gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False  # its framework merges several files into one configuration
+    openings: tuple[Opening, ...] = ()  # through which more variables may be set
+    references: References = References()
 
 
 class _Recognised(Record):
@@ -173,6 +177,8 @@ class _Recognised(Record):
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
     merges: bool = False
+    openings: tuple[Opening, ...] = ()
+    references: References = References()
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -277,6 +283,8 @@ def read_file(
             item.parents,
             item.gaps,
             item.merges,
+            item.openings,
+            item.references,
         )
         for item in result
     ]
@@ -328,7 +336,7 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Reco
         reader = readers.find(detection.format) if detection else None
         if detection is None or reader is None:
             return []
-        return [_Recognised(detection, reader.role, _script_readings(source, readers))]
+        return [_read_script(source, readers, detection, reader.role)]
     result: list[_Recognised] = []
     for document in source.documents:
         detection = readers.detect_document(document)
@@ -365,12 +373,13 @@ def _read_document(
     """Read a document with what it inherits, and the scripts that it holds."""
     parents: tuple[Source, ...] = ()
     gaps: tuple[ReadingGap, ...] = ()
+    broken: tuple[BrokenReference, ...] = ()
     if reader.parents is not None or (reader.interpolates and "${" in document.text):
         from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
             compose,
         )
 
-        document, parents, gaps = compose(document, reader, environment)
+        document, parents, gaps, broken = compose(document, reader, environment)
     reading = without_sentinels(reader.read(document))
     if gaps:
         reading = without_defaults(reading, gaps)
@@ -379,8 +388,54 @@ def _read_document(
         for script in reading.scripts
         for script_reading in _script_readings(script, readers)
     ]
-    readings = (reading, *inner)
-    return _Recognised(detection, reader.role, readings, parents, gaps, reader.merges)
+    openings = (
+        *reading.openings,
+        *(item for script in reading.scripts for item in openings_of(script)),
+    )
+    return _Recognised(
+        detection,
+        reader.role,
+        (reading, *inner),
+        parents,
+        gaps,
+        reader.merges,
+        openings,
+        _references(document.name, (reading, *inner), broken),
+    )
+
+
+def _references(
+    name: str, readings: tuple[Reading, ...], broken: tuple[BrokenReference, ...] = ()
+) -> References:
+    """Return the references of a file; most have none."""
+    if not any(item.is_opened for reading in readings for item in reading.references):
+        return References((), broken)
+    from speccheck.validator.sources.named_files import references_of  # noqa: PLC0415 - seldom
+
+    references = references_of(name, readings)
+    return references._replace(broken=(*broken, *references.broken))
+
+
+def _read_script(
+    source: Source, readers: Readers, detection: Detection, role: Role
+) -> _Recognised:
+    """Read a script with the files that it takes in."""
+    readings = _script_readings(source, readers)
+    return _Recognised(
+        detection,
+        role,
+        readings,
+        references=_references(source.name, readings),
+        parents=tuple(Source(path, text) for path, text in source.script.taken),
+        openings=openings_of(source),
+    )
+
+
+def openings_of(source: Source) -> tuple[Opening, ...]:
+    """Return through what more variables may reach what a script starts."""
+    from speccheck.validator.sources.launching import openings  # noqa: PLC0415 - dear
+
+    return openings(source)
 
 
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
@@ -400,7 +455,7 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognis
         raise UnknownFormat(message)
     detection = Detection(format_id, 1.0)
     if isinstance(reader, ScriptReader):
-        return [_Recognised(detection, reader.role, _script_readings(source, readers))]
+        return [_read_script(source, readers, detection, reader.role)]
     if isinstance(reader, CaptureReader):
         return [_Recognised(detection, reader.role, (reader.read(source),))]
     return [

@@ -232,6 +232,7 @@ class Interpolated(Record):
     is_computed: by arithmetic, not only taken from where it stands.
     waits: for a value that is to be set at start, and stands as such elsewhere.
     only_if: the condition under which it holds, in words: "NNODES is not set".
+    is_circular: it refers to itself, by way of others.
     """
 
     is_known: bool
@@ -240,10 +241,15 @@ class Interpolated(Record):
     is_computed: bool = False
     waits: bool = False
     only_if: str = ""
+    is_circular: bool = False
 
 
 class Unresolved(Exception):  # noqa: N818 - a fact about the file, not an error
     """A text that cannot be worked out; its text is the reason."""
+
+
+class Circular(Unresolved):
+    """A text that refers to itself, by way of others."""
 
 
 class Waiting(Unresolved):
@@ -320,7 +326,8 @@ class _Interpolation:
             return self._known[path]
         known = self.outcomes.get(path)
         if known is not None:
-            raise (Waiting if known.waits else Unresolved)(known.note)
+            kind = Waiting if known.waits else Unresolved
+            raise (Circular if known.is_circular else kind)(known.note)
         sources: dict[KeyPath, object] = {}
         try:
             self._enter(path)
@@ -330,6 +337,7 @@ class _Interpolation:
                 is_known=False,
                 note=f"{raw:.80}: {reason}",
                 waits=isinstance(reason, Waiting),
+                is_circular=isinstance(reason, Circular),
             )
             raise
         finally:
@@ -431,9 +439,10 @@ class _Interpolation:
     ) -> object:
         result = self._target(path, target)
         if result in self._open:
-            chain = " -> ".join(dotted(item) for item in (*self._open, result) if item)
+            ring = [*self._open][[*self._open].index(result) :]
+            chain = " -> ".join(dotted(item) for item in (*ring, result))
             message = f"refers to itself: {chain:.120}"
-            raise Unresolved(message)
+            raise Circular(message)
         if self._find(result) is _MISSING:
             message = f"{dotted(result)} is not in this file or what it inherits"
             raise Unresolved(message)

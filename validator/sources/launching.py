@@ -8,6 +8,7 @@ at v0.28.1.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
@@ -15,6 +16,7 @@ from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.mapping import Convert, Unusable, derive_switch
 from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
 from speccheck.validator.sources.shell.script import (
+    SOURCING,
     Option,
     ShellCommand,
     ShellWord,
@@ -328,8 +330,13 @@ def python_program(command: ShellCommand) -> ShellWord | None:
 
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
+# Options whose file a launcher or a framework opens before anything else.
+_OPENED_AT_START = frozenset(
+    {"--config_file", "--config-file", "--deepspeed", "--deepspeed_config"}
+    | {"--deepspeed-config", "--ds_config", "--fsdp_config", "--job.config_file"}
+)
+_CHANGING_FOLDER = frozenset({"cd", "popd", "pushd"})
 _SOURCED_SUFFIXES = (*SCRIPT_SUFFIXES, ".env")
-_SOURCING = frozenset({"source", "."})
 
 
 class Leaf(Record):
@@ -367,7 +374,7 @@ def unabbreviated(flag: str, names: Collection[str]) -> str:
 def word_place(file: str, key: str, word: ShellWord) -> Place:
     """Return the place where a word is written."""
     span = Span(word.line, word.column, max(1, word.length))
-    return Place(file, key, span=span, only_if=word.only_if)
+    return Place(word.file or file, key, span=span, only_if=word.only_if)
 
 
 def last_options(text_lists: Iterable[Option]) -> dict[str, Option]:
@@ -459,7 +466,11 @@ def references(source: Source) -> tuple[Reference, ...]:
     """
     configs: dict[int, list[dict[str, Reference]]] = {}
     scripts: dict[str, Reference] = {}
-    sourced: dict[str, Reference] = {}
+    sourced = {
+        taken.path: Reference(taken.path, Place(source.name, taken.path))
+        for taken in source.script.taken
+    }
+    has_launch = bool(launches(source))
     for command in source.script.commands:
         if mentions_only(command):
             continue
@@ -467,9 +478,10 @@ def references(source: Source) -> tuple[Reference, ...]:
         if named:
             configs.setdefault(_rank(command), []).append(named)
         started = _named_files(source.name, command, _SOURCED_SUFFIXES)
-        if command.words[0].text in _SOURCING:
-            sourced.update(started)
-        elif started:
+        if command.words[0].text in SOURCING:
+            if not any(path.endswith(target) for target in started for path in sourced):
+                sourced.update(started)
+        elif started and (not has_launch or _may_train(command)):
             scripts.update(tuple(started.items())[:1])
     shared: dict[str, Reference] = {}
     if configs:
@@ -481,7 +493,86 @@ def references(source: Source) -> tuple[Reference, ...]:
         }
     if len(scripts) > 1:
         scripts = {}
+    if not names_files_as_they_lie(source):
+        shared = {
+            target: reference._replace(is_opened=False)
+            for target, reference in shared.items()
+        }
     return tuple({**shared, **scripts, **sourced}.values())
+
+
+def names_files_as_they_lie(source: Source) -> bool:
+    """Whether a script names files as they lie: it neither moves nor writes any.
+
+    Its logs count for nothing.
+    """
+    script = source.script
+    writes = any(
+        name.endswith(_CONFIG_SUFFIXES) or "$" in name.rpartition("/")[2]
+        for name in script.written
+    )
+    moves = any(
+        command.words[0].text in _CHANGING_FOLDER for command in script.commands
+    )
+    return not writes and not moves
+
+
+def _may_train(command: ShellCommand) -> bool:
+    """Whether a command beside a launch may start the training: not `bash setup.sh`."""
+    return launch_of(command) is not None or starts_tasks(command)
+
+
+def openings(source: Source) -> tuple[Opening, ...]:
+    """Return through what more variables may reach what a script starts.
+
+    A script that starts no training itself leaves it to those that it calls.
+    """
+    script = source.script
+    result = [
+        Opening(
+            unseen.what,
+            Place(source.name, unseen.target)
+            if unseen.word is None
+            else word_place(source.name, unseen.target, unseen.word),
+            unseen.target,
+        )
+        for unseen in script.unseen
+    ]
+    if any(_starts_training(command) for command in script.commands):
+        return (*result,)
+    name = source.name.rpartition("/")[2]
+    written = {id(command.outer) for command in script.commands}
+    for command in script.commands:
+        if (
+            mentions_only(command)
+            or command.words[0].text in SOURCING
+            or id(command) in written
+        ):
+            continue
+        called = next((word for word in command.words if _is_script(word)), None)
+        if called is not None:
+            what = f"{called.text[:60]}, which {name} starts, was not read"
+            place = word_place(source.name, called.text, called)
+            target = called.text if called.resolved else ""
+            result.append(Opening(what, place, target))
+    return tuple(dict.fromkeys(result))
+
+
+def _starts_training(command: ShellCommand) -> bool:
+    """Whether a command starts a training whose environment is that of the script."""
+    return launch_of(command) is not None or (
+        python_program(command) is not None and not mentions_only(command)
+    )
+
+
+def _is_script(word: ShellWord) -> bool:
+    text = word.text
+    return text.endswith(SCRIPT_SUFFIXES) and text[0] != "-" and _is_path(text)
+
+
+def _is_path(text: str) -> bool:
+    """Whether it is one word: the script of `bash -c '...; ./run.sh'` is none."""
+    return not any(sign in text for sign in " \t\n;")
 
 
 def _rank(command: ShellCommand) -> int:
@@ -495,10 +586,14 @@ def _named_files(
     file: str, command: ShellCommand, suffixes: tuple[str, ...]
 ) -> dict[str, Reference]:
     result: dict[str, Reference] = {}
+    before = ""
     for word in command.words:
-        if word.resolved and word.text.endswith(suffixes):
-            target = word.text.rpartition("=")[2]
-            result[target] = Reference(target, word_place(file, target, word))
+        if word.resolved and word.text.endswith(suffixes) and _is_path(word.text):
+            flag, _, target = word.text.rpartition("=")
+            place = word_place(file, target, word)
+            is_opened = (flag or before) in _OPENED_AT_START and not word.file
+            result[target] = Reference(target, place, is_opened=is_opened)
+        before = word.text
     return result
 
 

@@ -4,10 +4,11 @@ A reader takes a `Source` (a file with its documents or its script) and gives a
 `Reading`: facts on fields of the plan, the keys of the file, variables, a node.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.environment import Opening, Variable
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, StatedVersion
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -29,17 +30,18 @@ from speccheck.validator.evidence.value import (
 )
 from speccheck.validator.sources.documents.document import (
     Document,
+    ReadError,
     Resolution,
     path_step,
 )
 from speccheck.validator.sources.documents.reading import (
     guess_language as guess_document_language,
 )
-from speccheck.validator.sources.documents.reading import load_documents
+from speccheck.validator.sources.documents.reading import load_documents, read_text
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.node.node import Node
-    from speccheck.validator.sources.shell.script import Script
+    from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
 Language = Literal["yaml", "json", "toml", "shell"]
@@ -114,10 +116,26 @@ class Source:
                 parse_script,
             )
 
-            script = parse_script(self.text)
+            name = self.name.rpartition("/")[2]
+            script = parse_script(self.text, find=self._find, name=name)
             known = allocation_variables(script)
-            self._script = parse_script(self.text, known) if known else script
+            if known:
+                script = parse_script(self.text, known, self._find, name)
+            self._script = script
         return self._script
+
+    def _find(self, target: str) -> "TakenFile | None":
+        """Return a file that the script names; nothing for a text without a file."""
+        from speccheck.validator.sources.repository import find_named  # noqa: PLC0415
+        from speccheck.validator.sources.shell.script import TakenFile  # noqa: PLC0415
+
+        path = find_named(self.name, target) if os.path.isfile(self.name) else None
+        if path is None:
+            return None
+        try:
+            return TakenFile(path, read_text(path))
+        except ReadError:
+            return None
 
 
 def guess_language(name: str, text: str) -> Language:
@@ -253,11 +271,13 @@ class Reference(Record):
     """A file that names another one; `target` is the path as written.
 
     replaces: leaves that the naming command states itself, whatever that file says.
+    is_opened: the program opens it as it starts, and stops without it.
     """
 
     target: str
     place: Place
     replaces: tuple[str, ...] = ()
+    is_opened: bool = False
 
 
 class Parent(Record):
@@ -292,6 +312,7 @@ class Reading(Record):
     scripts: shell scripts that the document holds; all readers of scripts read them.
     versions: packages whose release the file names.
     node: the parts of a machine, of a snapshot or a capture.
+    openings: through which more variables may be set than those.
     """
 
     facts: FactSheet
@@ -301,6 +322,7 @@ class Reading(Record):
     scripts: tuple[Source, ...] = ()
     versions: tuple[StatedVersion, ...] = ()
     node: "Node | None" = None
+    openings: tuple[Opening, ...] = ()
 
 
 class Reader(Record):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
-from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.environment import Opening, Variable
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, StatedVersion
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -25,6 +25,10 @@ from speccheck.validator.sources.embedded_script import (
     embedded_command,
     embedded_script,
     value_at,
+)
+from speccheck.validator.sources.formats._config_maps import (
+    TakenVariables,
+    taken_variables,
 )
 from speccheck.validator.sources.launching import launches
 from speccheck.validator.sources.mapping import (
@@ -307,6 +311,7 @@ class KubernetesJob:
             variables=environment(self.document, self.containers),
             scripts=self.scripts,
             versions=tuple(versions(self.document, self.containers)),
+            openings=openings(self.document, self.containers),
         )
 
 
@@ -480,6 +485,10 @@ def environment(
     """Return the variables of the containers; one that differs has no value."""
     result: dict[str, list[Variable]] = {}
     for container in containers:
+        own = {section(item).get("name") for item in items(container.fields.get("env"))}
+        for variable in _taken(document, container).variables:
+            if variable.name not in own:
+                result.setdefault(variable.name, []).append(variable)
         for index, item in enumerate(items(container.fields.get("env"))):
             outcome = section(item)
             name = outcome.get("name")
@@ -488,6 +497,24 @@ def environment(
             at = (*container.path, "env", index)
             result.setdefault(name, []).append(_variable(document, name, outcome, at))
     return tuple(_shared(parts, len(containers)) for parts in result.values())
+
+
+def _taken(document: Document, container: Container) -> TakenVariables:
+    """Return what a container takes from ConfigMaps; most take nothing."""
+    if "envFrom" not in container.fields:
+        return TakenVariables()
+    return taken_variables(document, container.path, container.fields)
+
+
+def openings(
+    document: Document, containers: Sequence[Container]
+) -> tuple[Opening, ...]:
+    """Return through what more variables may be set than the containers show."""
+    return tuple(
+        opening
+        for container in containers
+        for opening in _taken(document, container).openings
+    )
 
 
 def _shared(parts: Sequence[Variable], containers: int) -> Variable:

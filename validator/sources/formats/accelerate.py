@@ -202,7 +202,7 @@ def read(document: Document) -> Reading:
     key = "deepspeed_config.deepspeed_config_file"
     target = config.get(key)
     if isinstance(target, str) and target:
-        references = (Reference(target, sheet.place(config.at(key))),)
+        references = (Reference(target, sheet.place(config.at(key)), is_opened=True),)
     return Reading(sheet, keyed._replace(loaded_as=loaded_as), references=references)
 
 

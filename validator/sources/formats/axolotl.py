@@ -210,7 +210,7 @@ def read(document: Document) -> Reading:
     if target:
         hand_to_deepspeed(sheet, ("deepspeed",))
     if isinstance(target, str) and target:
-        references = (Reference(target, sheet.place(("deepspeed",))),)
+        references = (Reference(target, sheet.place(("deepspeed",)), is_opened=True),)
     keyed = keyed_file(document, _FORMAT, keys_of_format(_FORMAT))
     return Reading(sheet, keyed, references=references)
 

@@ -70,6 +70,7 @@ _ALLOCATOR = frozenset({"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
 _LINE = lazy_pattern(r"[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z_0-9]*)=(.*)")
 _COMMENT = lazy_pattern(r"[ \t]+#.*|[ \t\r]+$")
 _BLANK = lazy_pattern(r"[ \t;&|<>()]")
+_CONTAINER_PREFIXES = ("APPTAINERENV_", "SINGULARITYENV_")
 _ALONE = 0.6
 _AMONG_COMMANDS = 0.55
 _BESIDE_OTHERS = 0.3  # read where a launch names the file, not enough by themselves
@@ -155,6 +156,10 @@ def variables(source: Source) -> list[Variable]:
         name: _variable(source.name, assignment) for name, assignment in shown.items()
     }
     result.update(_given(source))
+    for name in [name for name in result if name.startswith(_CONTAINER_PREFIXES)]:
+        # apptainer hands them on without the prefix, over those of the host
+        bare = name.partition("ENV_")[2]
+        result[bare] = result[name]._replace(name=bare)
     return list(result.values())
 
 
@@ -162,6 +167,7 @@ def _variable(file: str, assignment: ShellAssignment) -> Variable:
     word = assignment.value
     span = Span(word.line, word.column, max(1, word.length))
     is_known = word.resolved and not assignment.conditional
+    file = word.file or file
     place = Place(file, assignment.name, span=span, only_if=word.only_if)
     return Variable(assignment.name, word.text if is_known else None, place, word.raw)
 

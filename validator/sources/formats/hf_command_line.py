@@ -31,6 +31,7 @@ from speccheck.validator.sources.formats.hf_trainer import TRL_KEYS
 from speccheck.validator.sources.launching import (
     base_name,
     mentions_only,
+    names_files_as_they_lie,
     shared_facts,
     word_place,
 )
@@ -215,7 +216,11 @@ def _read(source: Source, training: TrainerCommand) -> Reading:
     if not is_whole:
         reading = stated_alone(reading)
     if parent is not None and config is not None:
-        reference = Reference(config.text, word_place(source.name, config.text, config))
+        reference = Reference(
+            config.text,
+            word_place(source.name, config.text, config),
+            is_opened=names_files_as_they_lie(source),
+        )
         reading = over_reference(seen._replace(reading=reading), reference)
     return with_hidden(reading, flags.hidden)
 

@@ -265,7 +265,7 @@ def read(document: Document) -> Reading:
 
 def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference, ...]:
     return tuple(
-        Reference(target, sheet.place((key,)))
+        Reference(target, sheet.place((key,)), is_opened=True)
         for key in ("deepspeed", "fsdp_config")
         if isinstance(target := data.get(key), str) and target
     )

@@ -233,7 +233,7 @@ def _in_quotes(document: Document) -> Callable[[KeyPath], bool | None]:
 
 def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference, ...]:
     return tuple(
-        Reference(target, sheet.place((key,)))
+        Reference(target, sheet.place((key,)), is_opened=True)
         for key in ("deepspeed", "fsdp_config")
         if isinstance(target := data.get(key), str) and target
     )

@@ -19,6 +19,7 @@ from speccheck.validator.sources.formats._overrides import (
 from speccheck.validator.sources.launching import (
     base_name,
     mentions_only,
+    names_files_as_they_lie,
     shared_facts,
     unresolved,
     word_place,
@@ -157,7 +158,11 @@ def _trained(source: Source, launch: CliLaunch) -> Reading | None:
         return None
     if not named.resolved or not named.text.endswith(_SUFFIXES):
         return None
-    reference = Reference(named.text, word_place(source.name, named.text, named))
+    reference = Reference(
+        named.text,
+        word_place(source.name, named.text, named),
+        is_opened=names_files_as_they_lie(source),
+    )
     settings = (*overrides(launch.arguments[1:], top_level=True),)
     if not settings:
         return Reading(FactSheet(source.name), references=(reference,))

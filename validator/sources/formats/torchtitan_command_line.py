@@ -29,6 +29,7 @@ from speccheck.validator.sources.formats._overrides import (
 )
 from speccheck.validator.sources.launching import (
     mentions_only,
+    names_files_as_they_lie,
     shared_facts,
     word_place,
 )
@@ -120,7 +121,8 @@ def _read(source: Source, training: TorchtitanCommand) -> Reading:
     if parent is not None:
         place = word_place(source.name, target, config.word)
         reading = over_reference(
-            seen._replace(reading=reading), Reference(target, place)
+            seen._replace(reading=reading),
+            Reference(target, place, is_opened=names_files_as_they_lie(source)),
         )
     return with_hidden(reading, flags.hidden)
 

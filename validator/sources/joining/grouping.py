@@ -8,11 +8,16 @@ where their roles leave no doubt: one of each kind in a folder, or on the comman
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.files import ReadFile, read_file
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
+from speccheck.validator.sources.documents.reading import read_text
+from speccheck.validator.sources.files import ReadFile, openings_of, read_file
+from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.registry import Readers
+from speccheck.validator.sources.repository import find_named
 
 # Parts of one configuration share next to nothing; two variants of one nearly all.
 _MOST_SHARED = 0.3
@@ -376,61 +381,60 @@ def _pools(
 
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
-_MOST_FOLDERS_UP = 6
 _MOST_FILES = 100
 
 
-def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
-    """Return the files that the given ones name, and those that they name in turn."""
+def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
+    """Return the given files, those that they name, and those that these name in turn.
+
+    A script that one of them starts and that is of no known format sets nothing that
+    training reads; what may come through it comes through the script that starts it.
+    """
     known = {os.path.normpath(file.status.path) for file in files}
     bases = {os.path.basename(path) for path in known}
-    read_files: list[ReadFile] = []
+    all_files: list[ReadFile] = []
     waiting = list(files)
-    while waiting and len(read_files) < _MOST_FILES:
+    budget = _MOST_FILES
+    while waiting:
         file = waiting.pop(0)
+        inherited: dict[str, tuple[Opening, ...]] = {}
         for target in _targets(file):
-            if os.path.basename(target) in bases:
+            if os.path.basename(target) in bases or budget <= 0:
                 continue
-            path = _find(file.status.path, target)
+            path = find_named(file.status.path, target)
             if path is None or path in known:
                 continue
             known.add(path)
             bases.add(os.path.basename(path))
-            _, read = read_file(path, named=False, readers=readers)
-            new = [
+            budget -= 1
+            status, read = read_file(path, named=False, readers=readers)
+            waiting += [
                 item._replace(status=item.status._replace(followed=True))
                 for item in read
             ]
-            read_files += new
-            waiting += new
-    return read_files
+            if status.state == "unrecognised" and path.endswith(SCRIPT_SUFFIXES):
+                inherited[target] = openings_of(Source(path, read_text(path)))
+        all_files.append(_with_inherited(file, inherited) if inherited else file)
+    return all_files
+
+
+def _with_inherited(
+    file: ReadFile, inherited: Mapping[str, tuple[Opening, ...]]
+) -> ReadFile:
+    """Return a file with the openings of the scripts that were read in its stead."""
+    result: list[Opening] = []
+    for opening in file.openings:
+        result += inherited.get(opening.target, (opening,))
+    return file._replace(openings=tuple(dict.fromkeys(result)))
 
 
 def _targets(file: ReadFile) -> Iterator[str]:
+    taken = {source.name for source in file.parents}
     for reading in file.readings:
         for reference in reading.references:
             target = reference.target
-            if target.endswith(_SUFFIXES) and not os.path.isabs(target):
+            if target not in taken and target.endswith((*_SUFFIXES, *SCRIPT_SUFFIXES)):
                 yield target
-
-
-def _find(path: str, target: str) -> str | None:
-    """Where a name leads: beside the file, in the working folder, or above the file."""
-    folder = os.path.dirname(path)
-    for home in (folder, "", *_above(folder)):
-        candidate = os.path.normpath(os.path.join(home, target))
-        if os.path.isfile(candidate):
-            return candidate
-    return None
-
-
-def _above(folder: str) -> list[str]:
-    """The folders above one, up to the top of its repository; none outside of one."""
-    here = os.path.abspath(folder)
-    result: list[str] = []
-    for _ in range(_MOST_FOLDERS_UP):
-        if os.path.exists(os.path.join(here, ".git")):
-            return result
-        here = os.path.dirname(here)
-        result.append(os.path.relpath(here))
-    return []
+    for opening in file.openings:
+        if opening.target.endswith(SCRIPT_SUFFIXES):
+            yield opening.target

@@ -320,6 +320,10 @@ class Expander:
         """Whether the script has expanded to more than is read."""
         return self._budget <= 0
 
+    def allow(self, size: int) -> None:
+        """Let as much more be expanded as a text of this size may."""
+        self._budget += size // _CHARACTERS_PER_WORD
+
     def spend(self, units: int) -> bool:
         """Count work beyond the length of the text; tells whether it may be done."""
         self._budget -= units

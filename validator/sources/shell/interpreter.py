@@ -8,6 +8,7 @@ copy of the variables, and what they leave different is unknown afterwards. Func
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import ClassVar
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -23,8 +24,14 @@ from speccheck.validator.sources.shell.expansion import (
     join_branches,
 )
 from speccheck.validator.sources.shell.expressions import holds, matches
+from speccheck.validator.sources.shell.intake import (
+    Finder,
+    Intake,
+    options_with_files,
+)
 from speccheck.validator.sources.shell.parser import Parser
 from speccheck.validator.sources.shell.script import (
+    SOURCING,
     Directive,
     Lines,
     Script,
@@ -71,13 +78,18 @@ _FLAGS: dict[str, frozenset[str]] = {
         frozenset({"-x", "-env", "-genv"}),
     ),
     **dict.fromkeys(("docker", "podman", "nerdctl"), frozenset({"-e", "--env"})),
+    **dict.fromkeys(("singularity", "apptainer", "flux"), frozenset({"--env"})),
+    "enroot": frozenset({"-e", "--env"}),
 }
+# Open MPI's list of variables, parted by semicolons (mca_base_env_list).
+_LISTS_OF_MPI = frozenset({"mca_base_env_list", "mca_base_env_list_internal"})
 # MPICH and Intel MPI: `-genv NCCL_DEBUG WARN`, which also take `NAME=VALUE`.
 _NAME_AND_VALUE = frozenset({"-env", "-genv"})
 _WRAPPERS = frozenset({"env", "exec", "nohup", "sudo", "time", "timeout", "numactl"})
 _REMOTE = frozenset({"ssh", "pdsh", "clush"})
 _PROGRAMS = ("python", "torchrun", "deepspeed", "accelerate")
-_ENV_OPTIONS = frozenset({"-u", "--unset", "-C", "--chdir"})
+_TAKE_VARIABLES = frozenset({"env", "sudo"})
+_ENV_OPTIONS = frozenset({"-u", "--unset", "-C", "--chdir", "-g", "--user"})
 _RUNS_SCRIPT = lazy_pattern(r"-[A-Za-z]*c[A-Za-z]*")
 _TAKES_ARGUMENT = lazy_pattern(r"[-+][A-Za-z]*[oO]")
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
@@ -89,6 +101,9 @@ _CHANGED = lazy_pattern(
     rf"({_NAME})\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*({_NAME})"
 )
 _MAX_DEPTH = 8
+_SPLITTING = frozenset({"-S", "--split-string"})  # of env(1): a command line
+_FILE_TESTS = frozenset({"-e", "-f", "-r", "-s"})
+_DEEPSPEED_FILE = ".deepspeed_env"
 _ARGUMENT = lazy_pattern(r"\$\{?[0-9@*#]")
 _QUESTIONS = frozenset(
     {"grep", "egrep", "fgrep", "diff", "cmp", "command", "which", "type", "hash"}
@@ -103,10 +118,10 @@ def base_name(text: str) -> str:
 
 def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
     """Return the variables that a command line sets for the program that it starts."""
-    text_lists: list[tuple[str, TextSpan]] = []
     first = base_name(spans[0].text)
     if first not in _FLAGS and first not in _WRAPPERS:
-        return text_lists
+        return []
+    text_lists = _listed_for_mpi(spans)
     flags: frozenset[str] = frozenset()
     in_env = is_value = takes_two = False
     name_before = ""  # of `-genv NAME VALUE`
@@ -128,15 +143,26 @@ def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
             in_env = _add(span, text_lists)
         is_value = text in flags or (in_env and text in _ENV_OPTIONS)
         takes_two = text in _NAME_AND_VALUE
-        in_env = in_env or name == "env"
+        in_env = in_env or name in _TAKE_VARIABLES
     return text_lists
 
 
-def _add(span: TextSpan, text_lists: list[tuple[str, TextSpan]]) -> bool:
+def _listed_for_mpi(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
+    """Return the variables of `--mca mca_base_env_list "A=1;B=2"`."""
+    listed: list[tuple[str, TextSpan]] = []
+    for before, span in pairwise(spans):
+        if before.text in _LISTS_OF_MPI:
+            _add(span, listed, ";")
+    return listed
+
+
+def _add(
+    span: TextSpan, text_lists: list[tuple[str, TextSpan]], between: str = ","
+) -> bool:
     """Add `A=1`, or `ALL,A=1,B=2` as Slurm takes it; tells whether any was there."""
     before = len(text_lists)
     position = 0
-    for part in span.text.split(","):
+    for part in span.text.split(between):
         end = position + len(part)
         match = _NAMED_VALUE.match(part)
         if match is not None:
@@ -165,6 +191,9 @@ def nested_script(
             at = _after_options(spans, position + 1)
             if at is not None:
                 return fields[at].placed, tuple(spans[at + 2 :])
+        elif span.text in _SPLITTING and base_name(spans[position - 1].text) == "env":
+            if position + 1 < len(fields):
+                return fields[position + 1].placed, None
         elif span.text.startswith("--wrap") and base_name(spans[0].text) == "sbatch":
             if span.text.startswith("--wrap="):
                 return _without(fields[position].placed, len("--wrap=")), None
@@ -253,8 +282,15 @@ class Flow:
 
     """
 
-    def __init__(self, text: str, known: Mapping[str, str]) -> None:
-        self.lines = Lines(text)
+    def __init__(
+        self,
+        text: str,
+        known: Mapping[str, str],
+        find: Finder | None = None,
+        name: str = "",
+    ) -> None:
+        self.lines = Lines(text, name)
+        self.intake = Intake(self, find)
         self.expander = Expander(len(text), known)
         self.expander.assign = self._assign_default
         self.directives: list[Directive] = []
@@ -278,6 +314,7 @@ class Flow:
         text = self.lines.text
         root = self.expander.scope
         self.directives += read_directives(text, self.lines)
+        self._given_to_job()
         self.block(self.parser(text).script())
         self._uncalled_functions()
         if self.expander.exhausted:
@@ -306,7 +343,28 @@ class Flow:
             variables,
             exports,
             tuple(self.problems),
+            tuple(self.intake.taken.values()),
+            tuple(self.intake.unseen),
+            tuple(self.intake.outputs),
         )
+
+    def _given_to_job(self) -> None:
+        """`#SBATCH --export=ALL,A=1` and `--export-file`: set before the first line."""
+        for directive in self.directives:
+            if directive.name not in {"--export", "--export-file"}:
+                continue
+            value = directive.value.strip("\"'")
+            start = self.lines.offset(directive.line, directive.column)
+            start += self.lines.text[start:].find(value)
+            span = TextSpan(value, start, start + len(value), resolved=True)
+            given: list[tuple[str, TextSpan]] = []
+            if directive.name == "--export":
+                _add(span, given)
+            else:
+                how = f"{self.lines.name} gives the job"
+                given += self.intake.file_of_variables(span, how)
+            for name, variable in given:
+                self.set_value(name, variable, variable.start, exported=True)
 
     def _uncalled_functions(self) -> None:
         """Read the functions that the script itself never calls: others may."""
@@ -499,7 +557,7 @@ class Flow:
 
     def _double_test(self, statement: Test) -> CommandOutcome:
         terms = [self.expander.span(word) for word in statement.words]
-        return self._decided(terms, holds(terms, patterns=True))
+        return self._decided(terms, self._is_here(terms, patterns=True))
 
     def _decided(self, terms: Sequence[TextSpan], answer: Answer) -> CommandOutcome:
         """Return the outcome of a test; remembers the condition that it rests on."""
@@ -564,13 +622,18 @@ class Flow:
             self._call(name, body, tuple(spans[1:]))
             return CommandOutcome.LIKELY
         if name == "eval":
-            self._evaluate(fields[1:])
+            self._evaluate(simple, fields[1:])
             return CommandOutcome.LIKELY
         if name.startswith("--") and simple.words[0].text == name:
             message = f"{name} is read as a command: the line before has ended it"
             self.report(message, simple.start)
+        self._keep_written(simple, spans)
         command = self._command(simple, spans)
         self.commands.append(command)
+        if name in SOURCING:
+            self.intake.source(simple, spans)
+            return CommandOutcome.LIKELY
+        self.intake.loads(spans)
         self._nested_scripts(simple, fields, spans, command)
         if name == "exec" and len(spans) > 1:
             self.expander.scope.stopped = "exit"
@@ -585,7 +648,7 @@ class Flow:
             place = (value.start, value.end)
             variable = given(coalesce(placed), syntax.start, *place)
             environment.append(self.assignment(syntax.name, variable))
-        for name, span in given_variables(spans):
+        for name, span in (*given_variables(spans), *self._given_by_files(spans)):
             variable = given((span,), span.start, span.start, span.end)
             environment.append(self.assignment(name, variable))
         line = self.lines.line(simple.start)
@@ -630,14 +693,65 @@ class Flow:
         if scope.stopped != "exit":
             scope.stopped = ""
 
-    def _evaluate(self, fields: Sequence[Field]) -> None:
+    def _given_by_files(self, spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
+        """Return what the files set that a command names, or reads of itself."""
+        result: list[tuple[str, TextSpan]] = []
+        for flag, span in options_with_files(spans):
+            how = f"{base_name(spans[0].text)} takes by {flag}"
+            result += self.intake.file_of_variables(span, how)
+        in_env = False
+        for span in spans:
+            if in_env and span.text.startswith("$("):
+                result += self.intake.lines_of(span)
+            in_env = in_env or base_name(span.text) == "env"
+            if base_name(span.text).startswith(_PROGRAMS):
+                break
+        if any(base_name(span.text) == "deepspeed" for span in spans[:_MAX_DEPTH]):
+            result += self.intake.beside(_DEEPSPEED_FILE)
+        return result
+
+    def _keep_written(self, simple: Simple, spans: Sequence[TextSpan]) -> None:
+        """Keep a here-document that goes to a file: `cat > run.sh <<EOF`."""
+        names = [self.expander.span(word).text for word in simple.outputs]
+        self.intake.outputs.update(dict.fromkeys(names))
+        if not simple.documents:
+            return
+        if base_name(spans[0].text) == "tee":
+            names += [span.text for span in spans[1:] if span.text[:1] != "-"]
+        for name in names:
+            self.intake.write(name, self.expander.value(simple.documents[0]))
+
+    def taken_in(self, text: str, origins: Origins) -> None:
+        """Read the statements of a file in this place of the script."""
+        if self._depth >= _MAX_DEPTH:
+            return
+        self._depth += 1
+        self.block(self.parser(text, origins).script())
+        self._depth -= 1
+        if self.expander.scope.stopped == "return":
+            self.expander.scope.stopped = ""
+
+    def written_value(self, name: str) -> str | None:
+        """Return the text that a variable was assigned, as it is written."""
+        variable = self.expander.scope.get(name)
+        if variable is None or not variable.is_set:
+            return None
+        return self.lines.written(variable.value_start, variable.value_end)
+
+    def _evaluate(self, simple: Simple, fields: Sequence[Field]) -> None:
         """`eval`: its arguments, joined by blanks, are read as a script."""
+        if len(fields) == 1 and fields[0].span().text.startswith("$("):
+            word = simple.words[1]
+            raw = self.lines.written(word.start, word.end).strip('"')
+            offset = raw.find("(") + 1 if raw.startswith("$(") else 1
+            self.intake.printed(raw[offset:-1], fields[0].span(), offset)
+            return
         placed: list[PlacedSpan] = []
         for field in fields:
             if placed:
                 placed.append(PlacedSpan(BLANK, field.start, field.start))
             placed += field.placed
-        self._nested(placed)
+        self.nested(placed)
 
     def _nested_scripts(
         self,
@@ -648,11 +762,23 @@ class Flow:
     ) -> None:
         """Read the scripts that a command hands to other shells."""
         nested = nested_script(fields, spans)
+        if nested is None:
+            nested = self._written_script(spans)
         if nested is not None:
             self._inner_shell(*nested, command)
         elif simple.documents and reads_script(spans):
             for document in simple.documents:
                 self._inner_shell(self.expander.value(document), None, command)
+
+    def _written_script(
+        self, spans: Sequence[TextSpan]
+    ) -> tuple[list[PlacedSpan], None] | None:
+        """Return a script that a command runs and this one has written."""
+        for span in spans:
+            document = self.intake.written(span.text) if span.resolved else None
+            if document is not None:
+                return document, None
+        return None
 
     def _inner_shell(
         self,
@@ -664,12 +790,12 @@ class Flow:
         positional = self.expander.positional
         self.expander.scope = inner = Scope(scope, exported_only=True)
         self.expander.positional, self._outer = arguments, command
-        self._nested(placed)
+        self.nested(placed)
         self.expander.positional, self._outer = positional, outer
         self.expander.scope = scope
         self.keep_exports(inner)
 
-    def _nested(self, placed: Sequence[PlacedSpan]) -> None:
+    def nested(self, placed: Sequence[PlacedSpan]) -> None:
         """Read a text that expansions have made."""
         if self._depth >= _MAX_DEPTH:
             return
@@ -689,7 +815,9 @@ class Flow:
         self.expander.positional = positional
 
     def report(self, message: str, offset: int) -> None:
-        """Note a problem at an offset in the file."""
+        """Note a problem at an offset in the file; of other files they say it."""
+        if not self.lines.is_own(offset):
+            return
         self.problems[ScriptProblem(message, self.lines.line(offset))] = None
 
     def word(self, span: TextSpan) -> ShellWord:
@@ -816,6 +944,9 @@ class Flow:
             if match := _NAMED_VALUE.match(span.text):
                 value = cut(span, match.end(), len(span.text))
                 self.set_value(match[1], value, span.start, exported=exported)
+            elif exported and span.text.startswith("$"):
+                for entry, value in self.intake.lines_of(span):
+                    self.set_value(entry, value, value.start, exported=True)
             elif _IDENTIFIER.fullmatch(span.text):
                 self._remember_local(command, span.text)
                 if exported or "n" in flags:
@@ -877,7 +1008,16 @@ class Flow:
         terms = spans[1:]
         if spans[0].text == "[" and terms and terms[-1].text == "]":
             terms.pop()
-        return self._decided(terms, holds(terms, patterns=False))
+        return self._decided(terms, self._is_here(terms, patterns=False))
+
+    def _is_here(self, terms: list[TextSpan], *, patterns: bool) -> Answer:
+        """Return whether a condition holds; a file that is here will be there."""
+        texts = [term.text for term in terms]
+        negated = texts[:1] == ["!"]
+        operator, *names = texts[negated:] or [""]
+        if operator in _FILE_TESTS and len(names) == 1 and terms[-1].resolved:
+            return not negated if self.intake.has(names[0]) else None
+        return holds(terms, patterns=patterns)
 
     def _unset(self, spans: list[TextSpan]) -> CommandOutcome:
         for span in spans[1:]:

@@ -67,6 +67,7 @@ _SUBSTITUTION = {
     "{": lazy_pattern(r"[\\'\"`}]|\$[({]"),
 }
 _HEREDOC = lazy_pattern(rf"<<(-?)[ \t]*['\"\\]?({_NAME})['\"]?")
+_ESCAPE = lazy_pattern(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ANSI_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b"}
 _MAX_REPORTS = 20
 
@@ -304,9 +305,7 @@ class Parser:
         match = _ANSI.match(self.text, position)
         if match is None:
             return 0
-        text = re.sub(
-            r"\\(.)", lambda match: _ANSI_ESCAPES.get(match[1], match[1]), match[1]
-        )
+        text = _ESCAPE.sub(_unescaped, match[1])
         place = self.place(match.start(1), match.end(1))
         parts.append(Literal(text, *place, quoted=True, resolved=True))
         return match.end()
@@ -451,6 +450,7 @@ class Parser:
         words: list[WordSyntax] = []
         assignments: list[AssignmentSyntax] = []
         documents: list[WordSyntax] = []
+        outputs: list[WordSyntax] = []
         takes_assignments = True
         while True:
             if not takes_assignments:
@@ -460,7 +460,7 @@ class Parser:
             if position >= self.size or text[position] in "\n;|()#":
                 break
             if redirection := _REDIRECTION.match(text, position):
-                self._redirection(redirection, documents)
+                self._redirection(redirection, documents, outputs)
                 continue
             if takes_assignments and (match := _ASSIGNMENT.match(text, position)):
                 assignments.append(self._assignment(match))
@@ -474,7 +474,9 @@ class Parser:
         if self.position == start:
             return None
         offset = self.place(start, start)[0]
-        return Simple(tuple(assignments), tuple(words), documents, offset)
+        return Simple(
+            tuple(assignments), tuple(words), documents, offset, tuple(outputs)
+        )
 
     def _plain_words(self, words: list[WordSyntax]) -> None:
         """Read the words up to the first that is not plain: most words are."""
@@ -488,14 +490,21 @@ class Parser:
         """Go past the redirections after a compound command."""
         self.skip(BLANKS)
         while match := _REDIRECTION.match(self.text, self.position):
-            self._redirection(match, [])
+            self._redirection(match, [], [])
             self.skip(BLANKS)
 
-    def _redirection(self, match: re.Match[str], documents: list[WordSyntax]) -> None:
+    def _redirection(
+        self,
+        match: re.Match[str],
+        documents: list[WordSyntax],
+        outputs: list[WordSyntax],
+    ) -> None:
         start = self.position = match.end()
         self.skip(BLANKS)
         first = self.position
-        self.word()
+        word = self.word()
+        if word is not None and match[1] in {">", ">>", ">|"}:
+            outputs.append(word)
         if match[1] in {"<<", "<<-"}:
             written = self.text[first : self.position]
             delimiter = _QUOTES.sub("", written)
@@ -833,6 +842,16 @@ class Parser:
         "function": _function,
         "[[": _test,
     }
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """Return what an escape in `$'...'` stands for."""
+    sign = match[1]
+    if len(sign) > 1 and sign[0] == "x":
+        return chr(int(sign[1:], 16))
+    if sign[0] in "01234567":
+        return chr(int(sign, 8) & 0xFF)
+    return _ANSI_ESCAPES.get(sign, sign)
 
 
 def document_end(text: str, position: int, delimiter: str, *, tabs: bool) -> int:

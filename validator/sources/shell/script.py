@@ -5,7 +5,7 @@ running shell could know (the output of commands, files, the environment) is unk
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ class ShellWord(Record):
     resolved: False when a part is unknown, or when the word is there only if a
         condition holds that cannot be decided from the text.
     raw: the text at that place.
+    file: where it is written, when that is a file which the script takes in.
     only_if: the condition under which it is so, in words: "NNODES is not set"; empty
         where it holds in any case.
     """
@@ -39,6 +40,7 @@ class ShellWord(Record):
     resolved: bool
     raw: str
     only_if: str = ""
+    file: str = ""
 
 
 class ShellAssignment(Record):
@@ -93,6 +95,24 @@ class ScriptProblem(Record):
     line: int
 
 
+class TakenFile(Record):
+    """A file that a script takes in: its path and its text."""
+
+    path: str
+    text: str
+
+
+class UnseenSource(Record):
+    """Something that a script takes in and that could not be read.
+
+    what: it, as a clause. target: the path of a file. word: where it is named.
+    """
+
+    what: str
+    target: str
+    word: ShellWord | None
+
+
 class Script(Record):
     """A shell script as far as it can be read without running it.
 
@@ -100,6 +120,9 @@ class Script(Record):
     variables: the value of each name at the end; `${NAME}`, not resolved, where it
         depends on a condition that cannot be decided.
     exports: those of the variables that a started program sees.
+    taken: the files that were read in the place where it takes them in.
+    unseen: what it takes in besides.
+    written: the files that it writes itself, as far as their names are known.
     """
 
     directives: tuple[Directive, ...]
@@ -108,39 +131,82 @@ class Script(Record):
     variables: Mapping[str, ShellAssignment]
     exports: Mapping[str, ShellAssignment]
     problems: tuple[ScriptProblem, ...]
+    taken: tuple[TakenFile, ...] = ()
+    unseen: tuple[UnseenSource, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 class Lines:
-    """Turns offsets in a text into lines and columns, both from 1."""
+    """Turns offsets in a text into lines and columns, both from 1.
 
-    __slots__ = ("_starts", "text")
+    The texts of files that a script takes in lie behind its own, each with offsets from
+    where the one before it ends.
+    """
 
-    def __init__(self, text: str) -> None:
+    __slots__ = ("_bases", "_starts", "_texts", "name", "text")
+
+    def __init__(self, text: str, name: str = "") -> None:
+        """Take the text of a script, and what messages call it."""
         self.text = text
-        self._starts = [
-            0,
-            *accumulate(len(line) + 1 for line in text.split("\n")),
-        ]
+        self.name = name
+        self._starts = _line_starts(text)
+        self._texts: list[tuple[str, str, list[int]]] = [("", text, self._starts)]
+        self._bases = [0]
+
+    def add(self, path: str, text: str) -> int:
+        """Take in the text of another file; return its first offset."""
+        base = self._bases[-1] + len(self._texts[-1][1]) + 2
+        self._bases.append(base)
+        self._texts.append((path, text, _line_starts(text)))
+        return base
+
+    def is_own(self, offset: int) -> bool:
+        """Whether an offset lies in the script itself."""
+        return len(self._bases) == 1 or offset < self._bases[1]
 
     def line(self, offset: int) -> int:
         """Return the line of an offset."""
-        return bisect_right(self._starts, offset)
+        return self.position(offset)[0]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column of an offset."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        starts = self._starts
+        if len(self._bases) > 1:
+            number = bisect_right(self._bases, offset) - 1
+            offset -= self._bases[number]
+            starts = self._texts[number][2]
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the offset of a line and a column of the script itself."""
+        return self._starts[min(line, len(self._starts)) - 1] + column - 1
+
+    def written(self, start: int, end: int) -> str:
+        """Return the text from one offset to another."""
+        if self.is_own(start):
+            return self.text[start:end]
+        number = bisect_right(self._bases, start) - 1
+        base = self._bases[number]
+        return self._texts[number][1][start - base : end - base]
 
     def word(self, span: "TextSpan") -> ShellWord:
         """Return the word that a span makes."""
         text, start, end, resolved, only_if = span
-        line = bisect_right(self._starts, start)
-        column = start - self._starts[line - 1] + 1
-        return ShellWord(
-            text, line, column, end - start, resolved, self.text[start:end], only_if
-        )
+        line, column = self.position(start)
+        raw = self.written(start, end)
+        file = ""
+        if not self.is_own(start):
+            file = self._texts[bisect_right(self._bases, start) - 1][0]
+        length = end - start
+        return ShellWord(text, line, column, length, resolved, raw, only_if, file)
 
 
+def _line_starts(text: str) -> list[int]:
+    return [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+
+
+SOURCING = frozenset({"source", "."})
 # Scripts that people write have some kilobytes; this one is data.
 MAX_CHARACTERS = 5_000_000
 
@@ -151,8 +217,13 @@ Option = tuple[str, tuple[ShellWord, ...], ShellWord]
 """A flag, its values, and the word that holds the flag."""
 
 
-def parse_script(text: str, known: Mapping[str, str] = _NOTHING_KNOWN) -> Script:
-    """Read a script.
+def parse_script(
+    text: str,
+    known: Mapping[str, str] = _NOTHING_KNOWN,
+    find: Callable[[str], TakenFile | None] | None = None,
+    name: str = "",
+) -> Script:
+    """Read a script, with the files that it takes in.
 
     Never raises on what a shell would refuse: what can be read is kept, and the rest
     is noted in `Script.problems`.
@@ -160,11 +231,13 @@ def parse_script(text: str, known: Mapping[str, str] = _NOTHING_KNOWN) -> Script
     Args:
         text: the script; what is beyond MAX_CHARACTERS is not read.
         known: values of variables that come from outside, such as `SLURM_NNODES`.
+        find: returns a file that the script names, by its path.
+        name: what messages call the script.
     """
     # Most runs read no script, so that what reads one is imported with the first.
     from speccheck.validator.sources.shell.interpreter import Flow  # noqa: PLC0415
 
-    flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known)
+    flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known, find, name)
     if len(text) > MAX_CHARACTERS:
         flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
     if "\r\n" in text:
@@ -230,4 +303,5 @@ def _value_of(word: ShellWord, length: int) -> ShellWord:
         word.resolved,
         word.raw[length:],
         word.only_if,
+        word.file,
     )

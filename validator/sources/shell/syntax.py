@@ -261,12 +261,16 @@ class AssignmentSyntax(Record):
 
 
 class Simple(Record):
-    """A simple command; documents are the here-documents that it reads."""
+    """A simple command.
+
+    documents: the here-documents that it reads. outputs: the files that it writes.
+    """
 
     assignments: tuple[AssignmentSyntax, ...]
     words: tuple[WordSyntax, ...]
     documents: list[WordSyntax]
     start: int
+    outputs: tuple[WordSyntax, ...] = ()
 
 
 class AndOr(Record):

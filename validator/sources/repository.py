@@ -1,0 +1,80 @@
+"""Where a file looks for those that it names: in its repository, never outside of it.
+
+The repository of a file is the folder above it that git knows. Without one it is the
+working folder, for what lies in it; a file elsewhere belongs to none, and what it names
+is found by the path alone.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+
+_MOST_FOLDERS_UP = 12
+_GIT = ".git"
+
+
+def find_named(
+    path: str, target: str, folders: Iterable[str] = (".",), *, upwards: bool = True
+) -> str | None:
+    """Return the path of a file that another one names; None where it is not here.
+
+    Args:
+        path: of the file that names it.
+        target: as named; an absolute path is one of another machine.
+        folders: where it is looked for first, relative to that of the naming file.
+        upwards: whether it is looked for in the working folder and above as well.
+    """
+    if not target or os.path.isabs(target) or "\0" in target:
+        return None
+    home = os.path.dirname(path)
+    homes = [os.path.join(home, folder) for folder in folders]
+    if upwards:
+        homes += ["", *_above(home)]
+    for folder in homes:
+        candidate = os.path.normpath(os.path.join(folder, target))
+        if os.path.isfile(candidate) and is_inside(candidate, home):
+            return candidate
+    return None
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path leads into the repository of a folder, links followed."""
+    root = repository_of(os.path.abspath(folder))
+    return root is None or _lies_in(os.path.realpath(path), os.path.realpath(root))
+
+
+def repository_of(folder: str) -> str | None:
+    """Return the repository of a folder, by its absolute path; None where it has none.
+
+    The working folder is none that holds all files, such as `/`.
+    """
+    top = _git_root(folder)
+    if top is None:
+        here = os.getcwd()
+        if here != os.path.dirname(here) and _lies_in(folder, here):
+            top = here
+    return top
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return f"{path}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _git_root(folder: str) -> str | None:
+    """Return the nearest folder above, or this one, that git knows."""
+    for _ in range(_MOST_FOLDERS_UP):
+        if os.path.exists(os.path.join(folder, _GIT)):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return None
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Yield the folders above one, up to the top of its repository in git."""
+    here = os.path.abspath(folder)
+    root = _git_root(here)
+    while root is not None and here != root:
+        here = os.path.dirname(here)
+        yield os.path.relpath(here)
