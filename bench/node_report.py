@@ -9,7 +9,8 @@ from pathlib import Path
 from speccheck.validator.engine.request import Request
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.report.text import report as text_report
 from speccheck.validator.run.run import run
 from terminal_picture import WIDTH, terminal_picture

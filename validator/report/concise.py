@@ -52,4 +52,6 @@ def _lines(context: ReportContext, style: Style) -> Iterator[str]:
             yield f"{place}{line}"
     yield from switched_off_lines(context.summary)
     isolated = f"; {ISOLATED}" if run.is_isolated else ""
-    yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"
+    line = ending.line(style.dot)
+    why = f" because of {ending.because}" if ending.because else ""
+    yield f"{line} (exit {ending.code}{why}){isolated}"

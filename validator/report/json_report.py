@@ -32,7 +32,12 @@ from speccheck.validator.report.serialise import (
     document_text,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import Summary, rule_counts, summarize
+from speccheck.validator.report.summary import (
+    RequiredChecks,
+    Summary,
+    rule_counts,
+    summarize,
+)
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import RunResult
@@ -94,6 +99,7 @@ class Totals(Record):
 
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
+    required_checks: RequiredChecks
     coverage: float | None
     waived: int  # failures that somebody silenced
     loosened: int  # what fails by the edition's own numbers, and not by tailored ones
