@@ -198,6 +198,14 @@ def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
         is_open = finding.outcome == "unknown" and finding.clause_level == "must"
         if is_open and finding.missing and run.use != "ci":
             return _Ending(3, f"{reason}, but {finding.rule} {finding.message}")
+    missing = {
+        finding.clause
+        for finding in (*run.of_fleet, *(item.finding for item in run.findings))
+        if finding.outcome == "unknown" and finding.clause_level == "must"
+    }
+    if missing:
+        noun = "required check" if len(missing) == 1 else "required checks"
+        reason = f"{reason}; {len(missing):,} {noun} could not run"
     return _Ending(0, reason)
 
 

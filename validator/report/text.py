@@ -1,4 +1,4 @@
-"""The default report: the verdict first, then what fails, what could not run, totals."""
+"""The default report: the verdict, what fails, what could not run, then the totals."""
 
 from collections.abc import Iterable, Iterator
 

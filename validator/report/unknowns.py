@@ -232,15 +232,13 @@ def _lower(title: str) -> str:
 
 def _in_doubt(clauses: Sequence[str], style: Style) -> str:
     names = ", ".join(dict.fromkeys(clauses))
-    number = counted(len(clauses), "required check")
     verb, them = ("is", "it") if len(clauses) == 1 else ("are", "them")
-    text = f"{number} {verb} in doubt: only an estimate speaks against {them} ({names})."
+    number = f"{counted(len(clauses), 'required check')} {verb} in doubt"
+    text = f"{number}: only an estimate speaks against {them} ({names})."
     return wrap(text, style.width, "")
 
 
-def _unwritten(
-    clauses: Sequence[str], level: str, style: Style, *, full: bool
-) -> str:
+def _unwritten(clauses: Sequence[str], level: str, style: Style, *, full: bool) -> str:
     """That checks apply which no rule judges: no evidence would let them run."""
     number = counted(len(clauses), f"{LEVEL_WORDS[level]} check")
     names = f": {', '.join(dict.fromkeys(clauses))}" if full else ""

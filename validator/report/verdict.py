@@ -295,7 +295,8 @@ def _nothing_wrong(run: RunResult, summary: Summary, fail_on: str) -> Exit:
     """Nothing counts against the run: what was seen, and never more than that."""
     parts = [*_praise(summary)]
     if run.use == "preflight" and summary.unwritten:
-        parts.append(f"{counted(summary.unwritten, 'required check')} without a rule yet")
+        number = counted(summary.unwritten, "required check")
+        parts.append(f"{number} without a rule yet")
     is_strict = fail_on == _DEFAULT_FAIL_ON or not summary.failed["error"]
     because = "" if is_strict else f"--fail-on {fail_on}"
     return Exit(0, "pass", tuple(parts), because=because)

@@ -5,7 +5,7 @@ No font, no picture from elsewhere. The same run gives the same bytes.
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Finding
@@ -164,7 +164,9 @@ def _sections(context: ReportContext) -> Iterator[ReportSection]:
 
 
 def _nothing(plans: Sequence[JudgedPlan], waived: Sequence[Shown]) -> Paragraph:
-    words = "Nothing wrong was found in what could run." if plans else "Nothing was judged."
+    words = (
+        "Nothing wrong was found in what could run." if plans else "Nothing was judged."
+    )
     if waived:
         words = "Nothing wrong was found but what is waived, which stands below."
     return note(words)

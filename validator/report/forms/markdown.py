@@ -185,7 +185,8 @@ def _parts(context: ReportContext) -> Iterator[_Part]:
 def _line(text: str) -> str:
     """What could not run: a heading, or a fact in the list below it."""
     is_fact = text.startswith(" ")
-    line = escaped(_clipped(text.strip()))
+    need, gap, lets = text.strip().partition("   ")
+    line = escaped(_clipped(f"{need}: {lets.strip()}" if gap else need))
     return f"- {line}\n" if is_fact else f"\n{line}\n\n"
 
 
