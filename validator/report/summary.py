@@ -9,6 +9,8 @@ from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import RunResult
+from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
+from speccheck.validator.sources.files import PassedOverReason
 
 if TYPE_CHECKING:
     from speccheck.validator.run.suppressions import SuppressedBy
@@ -179,6 +181,63 @@ def switched_off_lines(summary: Summary) -> Iterator[str]:
         yield printable(
             f"{', '.join(counts)} switched off by {switched_off.by} ({shown})"
         )
+
+
+_BUILD = "build_folder"
+_MOST_SUFFIXES = 4
+_NO_SUFFIX = "without suffix"
+# What was passed over, in words; a name stands in parentheses where there is one.
+_OF_FILES: dict[PassedOverReason, str] = {
+    "hidden": "hidden",
+    "large": f"larger than {MAXIMUM_BYTES // 10**6} MB",
+    "requirements": "listing packages",
+    "excluded": "excluded",
+    "beyond_limit": "beyond the most that are read",
+}
+_OF_FOLDERS: dict[PassedOverReason, str] = {
+    "hidden_folder": "hidden",
+    "excluded_folder": "excluded",
+    "linked_folder": "linked",
+    "unreadable_folder": "unreadable",
+}
+
+
+def passed_over_line(run: RunResult) -> str:
+    """Return what lies below folders that were given and was not read; often nothing.
+
+    `not read: 2 files (2 hidden), 41 that are no configuration (.py 30, .md 11)`.
+    """
+    counts: dict[PassedOverReason, int] = {}
+    for item in run.passed_over:
+        counts[item.reason] = counts.get(item.reason, 0) + item.count
+    parts: list[str] = []
+    files = [
+        f"{counts[reason]:,} {word}"
+        for reason, word in _OF_FILES.items()
+        if reason in counts
+    ]
+    if files:
+        number = sum(counts.get(reason, 0) for reason in _OF_FILES)
+        parts.append(f"{counted(number, 'file')} ({', '.join(files)})")
+    if "suffix" in counts:
+        suffixes = [item for item in run.passed_over if item.reason == "suffix"]
+        shown = [
+            f"{item.name or _NO_SUFFIX} {item.count:,}"
+            for item in suffixes[:_MOST_SUFFIXES]
+        ]
+        more = ", ..." if len(suffixes) > _MOST_SUFFIXES else ""
+        verb = "that is" if counts["suffix"] == 1 else "that are"
+        text = f"{counts['suffix']:,} {verb} no configuration"
+        parts.append(f"{text} ({', '.join(shown)}{more})")
+    folders = sorted(item.name for item in run.passed_over if item.reason == _BUILD)
+    folders += [
+        f"{counts[reason]:,} {word}"
+        for reason, word in _OF_FOLDERS.items()
+        if reason in counts
+    ]
+    if folders:
+        parts.append(f"the folders {', '.join(folders)}")
+    return f"not read: {', '.join(parts)}" if parts else ""
 
 
 _LEVELS = ("error", "warning", "info")

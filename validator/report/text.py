@@ -11,6 +11,7 @@ from speccheck.validator.report.style import Style, counted, joined, printable, 
 from speccheck.validator.report.summary import (
     LEVELS,
     level_counts,
+    passed_over_line,
     settings_names,
     statistics_lines,
     switched_off_lines,
@@ -37,7 +38,7 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
     blocks.append("\n".join((*head, *_groups(run, style, full=full))))
     blocks.append("\n".join(_editions(context, style)))
     blocks.append(_synthetic(run, style))
-    blocks.append("\n".join(_folded_files(run, style, full=full)))
+    blocks.append("\n".join(_shown_files(run, style, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
     shown = shown_findings(run.plans)
@@ -55,7 +56,9 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
     blocks.append(
         "\n".join(wrap(remark, style.width, "") for remark in context.remarks)
     )
-    blocks.append("\n".join(_totals(context, style)))
+    blocks.append(
+        "\n".join((*_unread(run, style, full=full), *_totals(context, style)))
+    )
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -180,14 +183,18 @@ def _synthetic(run: RunResult, style: Style) -> str:
     return wrap(printable(text), style.width, "  ")
 
 
-def _folded_files(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
+def _shown_files(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
-    with_message = [file for file in run.files if file.message]
-    words = [file for file in with_message if full or file.is_shown]
-    folded = [file for file in with_message if not full and not file.is_shown]
-    yield from (wrap(printable(file.message), style.width, "  ") for file in words)
-    if not folded:
-        return
+    for file in run.files:
+        if file.message and (full or file.is_shown):
+            yield wrap(printable(file.message), style.width, "  ")
+
+
+def _unread(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
+    """How many files below a folder were not judged, and why."""
+    folded = [
+        file for file in run.files if file.message and not full and not file.is_shown
+    ]
     kinds = [
         f"{count:,} of other kinds"
         if state == "unrecognised"
@@ -196,11 +203,14 @@ def _folded_files(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
         if (count := sum(file.state == state for file in folded))
     ]
     if kinds:
-        yield f"  not judged: {' and '.join(kinds)} (--show-files lists them)"
+        yield f"not judged: {' and '.join(kinds)} (--show-files lists them)"
     gaps = sum(file.state == "judged" for file in folded)
     if gaps:
         files = "1 file inherits" if gaps == 1 else f"{gaps} files inherit"
-        yield f"  {files} from files that were not found (--show-files lists them)"
+        yield f"{files} from files that were not found (--show-files lists them)"
+    line = passed_over_line(run)
+    if line:
+        yield wrap(printable(line), style.width, "")
 
 
 def _unsought(run: RunResult, style: Style) -> str:
