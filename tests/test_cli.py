@@ -50,7 +50,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "--help")
     assert code == 0
     assert "--gpus-per-node N" in out
-    for line in ("  0  every must", "  1  findings", "  2  usage", "  3  inconclusive"):
+    for line in ("  0  nothing wrong", "  1  findings", "  2  usage", "  3  not enough"):
         assert line in out
 
 

@@ -177,7 +177,12 @@ def demands_of(line: CommandLine, edition: Edition) -> Demands:
 
 def _no_clause(line: CommandLine, name: str, edition: Edition) -> str:
     """Why a clause cannot be required."""
-    start = f"{said_of(line, 'require')} {name}: "
+    start = f"--require {name}: "
+    for text, place in zip(
+        line.texts("require"), (line.places or {}).get("require", ()), strict=False
+    ):
+        if name in _names([text.upper()]):
+            start = f"{place_text(place)}: {place.key} = {name}: "
     if name in edition.withdrawn:
         return start + edition.withdrawn[name].text
     if name in edition.areas:

@@ -50,7 +50,8 @@ _MOST_NEEDS = 8  # of required checks, a row each
 _MOST_OTHERS = 5  # of recommended ones, all in a sentence
 _WIDEST_NEED = 32
 _NUMBER = re.compile(r"\[\d+\]")  # of a part among several: gpus[3].name
-_VERBS = re.compile(r"(?:^|(?<=, ))(?:add|pass|needs) | as well(?=,|$)")
+_VERB = re.compile(r"^(?:add|pass|needs) ")
+_BETWEEN = re.compile(r", (?=(?:add|pass|needs) )")
 
 
 class Gap(Record):
@@ -155,7 +156,10 @@ def _needs(plan: JudgedPlan) -> dict[str, dict[str | None, None]]:
 
 def supplier(way: str) -> str:
     """Return what would supply a fact, without the verb: `--gpu or --instance`."""
-    return _VERBS.sub("", way).removesuffix(".")
+    parts = (_VERB.sub("", part) for part in _BETWEEN.split(way))
+    return " and ".join(part.removesuffix(" as well") for part in parts).removesuffix(
+        "."
+    )
 
 
 def unknown_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:

@@ -179,27 +179,23 @@ def _unmet(run: RunResult, summary: Summary, demands: Demands) -> Exit | None:
     if not run.plans:
         return None
     outcomes = _outcomes(run.plans) if demands.require else {}
-    texts: list[str] = []
-    options: list[str] = []
-    for clause in demands.require:
-        text = _lacking(outcomes.get(clause, {}))
-        if text:
-            texts.append(f"{clause} {text}")
-            options.append(f"--require {clause}")
-    share = 100 * (summary.coverage or 0)
+    lacking = {
+        clause: text
+        for clause in demands.require
+        if (text := _lacking(outcomes.get(clause, {})))
+    }
+    texts = [f"{clause} {text}" for clause, text in lacking.items()]
+    options = [f"--require {','.join(lacking)}"] if lacking else []
     wanted = demands.min_coverage
-    if wanted is not None and share < wanted:
-        texts.append(f"{_percent(share)} of the required checks could run")
+    details = _seen(summary)
+    if wanted is not None and 100 * (summary.coverage or 0) < wanted:
+        texts.append(f"{ran(summary)}, fewer than {wanted:g}%")
         options.append(f"--min-coverage {wanted:g}")
+        details = tuple(filter(None, [counts(summary)]))
     if not texts:
         return None
-    parts = (", ".join(texts), *_seen(summary))
-    return Exit(3, "inconclusive", parts, because=", ".join(options))
-
-
-def _percent(share: float) -> str:
-    """A share that is never rounded up to what it does not reach."""
-    return f"{int(share * 10) / 10:g}%"
+    parts = (", ".join(texts), *details)
+    return Exit(3, "inconclusive", parts, because=" and ".join(options))
 
 
 def _outcomes(plans: Iterable[JudgedPlan]) -> dict[str, dict[str, int]]:
@@ -254,9 +250,12 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
 
 def _none_ran(summary: Summary) -> Iterator[str]:
     """That no required check could run, beside what else is wrong."""
-    noun = "required check" if summary.required == 1 else "required checks"
-    number = f"none of {summary.required:,} {noun} could run"
-    yield number if summary.required else ran(summary)
+    if summary.required == 1:
+        yield "the only required check could not run"
+    elif summary.required:
+        yield f"none of {summary.required:,} required checks could run"
+    else:
+        yield ran(summary)
     failures = counts(summary)
     if failures:
         yield failures
@@ -333,4 +332,4 @@ def first_lines(ending: Exit, dot: str, width: int) -> list[str]:
         for line in wrap(text, room, "").splitlines()
     ]
     lines[0] = lines[0].ljust(width - len(code)) + code
-    return [*lines, ending.why] if ending.why else lines
+    return [*lines, *wrap(ending.why, width, "").splitlines()]

@@ -54,6 +54,7 @@ from speccheck.validator.report.summary import (
     LEVELS,
     OUTCOME_WORDS,
     Summary,
+    passed_over_line,
     rule_counts,
     switched_off_lines,
 )
@@ -63,7 +64,6 @@ from speccheck.validator.report.unknowns import Gap, not_run
 from speccheck.validator.report.wording import folded_subjects, with_numbers, written
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import RunResult
-from speccheck.validator.sources.files import FileStatus
 
 _WIDE = Style(unicode=True, width=10**6)
 _SHEETS = ("html_topology",)
@@ -160,7 +160,7 @@ def _sections(context: ReportContext) -> Iterator[ReportSection]:
     yield ReportSection("holds", "Passed", _holding(plans))
     yield ReportSection("plan", "Plans" if many else "Plan", plan_parts(plans))
     yield ReportSection("measured", "Measured", measured_parts(measured))
-    yield ReportSection("files", "Files", _files(run.files))
+    yield ReportSection("files", "Files", _files(run))
 
 
 def _nothing(plans: Sequence[JudgedPlan], waived: Sequence[Shown]) -> Paragraph:
@@ -407,8 +407,12 @@ def _measured_or_said(finding: Finding) -> str:
     return f"{written(finding.measured)} against {written(finding.required)}"
 
 
-def _files(files: Sequence[FileStatus]) -> Iterator[Parts]:
+def _files(run: RunResult) -> Iterator[Parts]:
     """The files of the run: those that were not judged first."""
+    files = run.files
+    passed_over = passed_over_line(run)
+    if passed_over:
+        yield note(passed_over)
     if not files:
         return
     order = list(_STATES)

@@ -26,6 +26,7 @@ from speccheck.validator.report.summary import (
     LEVELS,
     OUTCOME_WORDS,
     Summary,
+    passed_over_line,
     switched_off_lines,
 )
 from speccheck.validator.report.text import header
@@ -125,7 +126,8 @@ def _head(context: ReportContext) -> Iterator[str]:
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
     yield from _totals(summary)
     editions = edition_remarks(run)
-    silenced = [*editions, *switched_off_lines(summary), *run.warnings]
+    passed_over = filter(None, [passed_over_line(run)])
+    silenced = [*editions, *switched_off_lines(summary), *run.warnings, *passed_over]
     if silenced:
         yield "".join(f"- {escaped(_clipped(text))}\n" for text in silenced) + "\n"
     unread = [
