@@ -233,5 +233,8 @@ def totals(context: ReportContext, result: Iterable[Problem]) -> str:
     word = f"{ending.word}: " if ending.word else ""
     why = f"; {ending.why}" if ending.why else ""
     # What fails is counted by plans there, and here by places.
-    said = [part for part in ending.parts if part != counts(context.summary)]
-    return clean(f"{word}{'; '.join((*said, ', '.join(parts)))}{why}")
+    counted_by_plans, by_places = counts(context.summary), ", ".join(parts)
+    said = [by_places if part == counted_by_plans else part for part in ending.parts]
+    if by_places not in said:
+        said.append(by_places)
+    return clean(f"{word}{'; '.join(said)}{why}")

@@ -30,6 +30,7 @@ OUTCOME_WORDS = {
     "waived": "waived",
     "not_applicable": "does not apply",
 }
+_PLURALS = {"does not apply": "do not apply"}
 
 
 class RequiredChecks(Record):
@@ -111,7 +112,7 @@ def level_counts(summary: Summary, level: str, full: bool = False) -> str:  # no
     """Return `required: 10 passed, 2 failed, 6 not run`; empty where none applies."""
     row = summary.clauses[level]
     parts = [
-        f"{row[outcome]:,} {word}"
+        f"{row[outcome]:,} {_PLURALS.get(word, word) if row[outcome] > 1 else word}"
         for outcome, word in OUTCOME_WORDS.items()
         if row[outcome] and (full or outcome != "not_applicable")
     ]

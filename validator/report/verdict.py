@@ -157,8 +157,7 @@ def ran(summary: Summary) -> str:
     required = summary.required
     if not required:
         return "no required check applies"
-    noun = "required check" if required == 1 else "required checks"
-    count = f"{summary.judged_musts:,} of {required:,} {noun}"
+    count = f"{summary.judged_musts:,} of {required:,} required checks"
     has_passed = summary.clauses["must"]["pass"] == required
     return f"{count} passed" if has_passed else f"{count} could run"
 
