@@ -182,9 +182,9 @@ def test_files_that_could_not_be_read_are_errors(
         "read broken.json": "error",
         "read pets.yaml": "error",
     }
-    assert (
-        of_run["the run reaches a verdict"][1]
-        == "2 files could not be judged; 1 error, 2 warnings; 1 of 1 required checks could run"
+    assert of_run["the run reaches a verdict"][1] == (
+        "2 files could not be judged; 1 error, 2 warnings; "
+        "1 of 1 required checks could run"
     )
     (folder / "broken.json").unlink()
     words = ("ds.json", "pets.yaml", *JOB, "--skip-unknown")
