@@ -272,7 +272,7 @@ def test_documents_count_it_too(
 ) -> None:
     (folder / "a.py").write_text("")
     found = document(capsys, ".", *JOB, "--select", UNSEEN)
-    assert found["passed_over"] == [{"reason": "suffix", "name": ".py", "count": 1}]
+    assert found["passed_over"] == [{"reason": "suffix", "name": ".py", "number": 1}]
     assert found["reason"] == "nothing wrong found in 2 of 3 required checks"
     checks = {"applying": 3, "ran": 2, "passed": 2}
     assert found["summary"]["required_checks"] == checks

@@ -39,14 +39,15 @@ warning` and `--fail-on info` are stricter, and `--fail-on never` leaves 1 out; 
 The first line of a report says how many of the required checks could run. These ask for
 more than that one did, and give 3 where it is not so; the report names the option:
 
-- `--require CLAUSE,...` (setting `require`): each of these clauses must have been judged
-  and hold. One that is waived, switched off, only warns or does not apply does not.
+- `--require CLAUSE,...` (setting `require`): each of these clauses must have been
+  judged and hold. One that is waived, switched off, only warns or does not apply does
+  not.
 - `--min-coverage PERCENT` (setting `min-coverage`): so many of the required checks that
   apply must have run.
 
 Nothing judged is 3 in every profile, also where settings exclude every file or
-`--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for hooks that
-get the files of a commit, whatever they are.
+`--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for hooks
+that get the files of a commit, whatever they are.
 """
 _CODES_COMMANDS = """\
 ## Commands with codes of their own

@@ -108,7 +108,7 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     )
 
 
-def level_counts(summary: Summary, level: str, full: bool = False) -> str:  # noqa: FBT001, FBT002
+def level_counts(summary: Summary, level: str, *, full: bool) -> str:
     """Return `required: 10 passed, 2 failed, 6 not run`; empty where none applies."""
     row = summary.clauses[level]
     parts = [
@@ -210,7 +210,7 @@ def passed_over_line(run: RunResult) -> str:
     """
     counts: dict[PassedOverReason, int] = {}
     for item in run.passed_over:
-        counts[item.reason] = counts.get(item.reason, 0) + item.count
+        counts[item.reason] = counts.get(item.reason, 0) + item.number
     parts: list[str] = []
     files = [
         f"{counts[reason]:,} {word}"
@@ -223,7 +223,7 @@ def passed_over_line(run: RunResult) -> str:
     if "suffix" in counts:
         suffixes = [item for item in run.passed_over if item.reason == "suffix"]
         shown = [
-            f"{item.name or _NO_SUFFIX} {item.count:,}"
+            f"{item.name or _NO_SUFFIX} {item.number:,}"
             for item in suffixes[:_MOST_SUFFIXES]
         ]
         more = ", ..." if len(suffixes) > _MOST_SUFFIXES else ""

@@ -255,7 +255,9 @@ def _totals(context: ReportContext, style: Style) -> Iterator[str]:
     summary, full = context.summary, context.full
     for line in switched_off_lines(summary):
         yield wrap(line, style.width, "")
-    levels = [text for level in LEVELS if (text := level_counts(summary, level, full))]
+    levels = [
+        text for level in LEVELS if (text := level_counts(summary, level, full=full))
+    ]
     hint = () if full or not levels else ("--full lists them",)
     dot = f" {style.dot} "
     for line in joined(basis(context.run), dot, style.width).splitlines():

@@ -54,7 +54,7 @@ _VERB = re.compile(r"^(?:add|pass|needs) ")
 _BETWEEN = re.compile(r", (?=(?:add|pass|needs) )")
 
 
-class Gap(Record):
+class MissingFact(Record):
     """What checks wait for: an option, a file, a value, or why there is none.
 
     Attributes:
@@ -88,7 +88,7 @@ class NotRun(Record):
 
     """
 
-    gaps: tuple[Gap, ...]
+    gaps: tuple[MissingFact, ...]
     counts: Mapping[str, int]
     unwritten: Mapping[str, Sequence[str]]
     doubtful: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ def not_run(plans: Iterable[JudgedPlan]) -> NotRun:
                     key = clause.clause_level, clause.clause
                     gaps.setdefault(need, Counter())[key] += 1
     ranked = sorted(
-        (Gap(need, checks) for need, checks in gaps.items()),
+        (MissingFact(need, checks) for need, checks in gaps.items()),
         key=lambda gap: (-gap.count("must"), -gap.count("should", "may"), gap.need),
     )
     return NotRun(tuple(ranked), counts, unwritten, tuple(doubtful))
@@ -189,7 +189,7 @@ def not_run_head(result: NotRun) -> str:
 
 
 def _rows(
-    gaps: Sequence[Gap],
+    gaps: Sequence[MissingFact],
     levels: tuple[str, ...],
     areas: Mapping[str, str],
     style: Style,
@@ -215,7 +215,7 @@ def _hanging(text: str, style: Style) -> str:
 
 
 def _lets(
-    gap: Gap, levels: tuple[str, ...], areas: Mapping[str, str], *, full: bool
+    gap: MissingFact, levels: tuple[str, ...], areas: Mapping[str, str], *, full: bool
 ) -> str:
     """`memory (2), kernels (1)`, with the clauses where all is shown."""
     numbers: Counter[str] = Counter()

@@ -117,13 +117,13 @@ class PassedOver(Record):
     Attributes:
         reason: why.
         name: the suffix they share, or what they are called; may be empty.
-        count: how many.
+        number: how many.
 
     """
 
     reason: PassedOverReason
     name: str
-    count: int
+    number: int
 
 
 class FileStatus(Record):
@@ -357,10 +357,11 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
 
 def _of_other_format(source: Source, readers: Readers, format_id: str) -> FileStatus:
     """The status of a file of which nothing is of the format that the user names."""
-    found = _read(source, readers, None)
+    recognised = _read(source, readers, None)
     remedy = "name the format that it has"
-    if found:
-        remedy = f"it looks like {found[0].detection.format}: leave --format out"
+    if recognised:
+        looks_like = recognised[0].detection.format
+        remedy = f"it looks like {looks_like}: leave --format out"
     message = f"{source.name}: nothing in it is of the format {format_id}; {remedy}"
     return FileStatus(source.name, state="unreadable", message=message)
 

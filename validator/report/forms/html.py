@@ -60,7 +60,7 @@ from speccheck.validator.report.summary import (
 )
 from speccheck.validator.report.text import header
 from speccheck.validator.report.topology_svg import topology_html
-from speccheck.validator.report.unknowns import Gap, not_run
+from speccheck.validator.report.unknowns import MissingFact, not_run
 from speccheck.validator.report.wording import folded_subjects, with_numbers, written
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import RunResult
@@ -361,7 +361,7 @@ def _unknown(plans: Sequence[JudgedPlan]) -> Parts:
     return note(text), Table("What could not run", heads, rows)
 
 
-def _required_bold(gap: Gap) -> Iterator[Strong | Word]:
+def _required_bold(gap: MissingFact) -> Iterator[Strong | Word]:
     yield from (Strong(clause, "id") for clause in gap.clauses("must"))
     yield from (Word(clause, "id") for clause in gap.clauses("should", "may"))
 
