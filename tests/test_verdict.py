@@ -310,7 +310,7 @@ def test_an_operator_is_told_a_word_with_the_count(run: Run, folder: Path) -> No
     (folder / "node.json").write_text(json.dumps(snapshot))
     code, lines = run("node.json", "--profile", "preflight", "--select", "HW-002")
     assert code == 0
-    text = "go: no problems: 1 of 1 required checks passed · synthetic"
+    text = "go: 1 of 1 required checks passed · synthetic"
     assert lines[0] == headline(text, 0)
 
 

@@ -46,8 +46,8 @@ more than that one did, and give 3 where it is not so; the report names the opti
   apply must have run.
 
 Nothing judged is 3 in every profile, also where settings exclude every file or
-`--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for hooks
-that get the files of a commit, whatever they are.
+`--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for
+hooks that get the files of a commit, whatever they are.
 """
 _CODES_COMMANDS = """\
 ## Commands with codes of their own

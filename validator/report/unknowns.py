@@ -66,7 +66,7 @@ class MissingFact(Record):
     need: str
     checks: Mapping[tuple[str, str], int]
 
-    def count(self, *levels: str) -> int:
+    def number_of(self, *levels: str) -> int:
         """Return how many checks of these levels wait for it."""
         return sum(
             number for (level, _), number in self.checks.items() if level in levels
@@ -126,11 +126,13 @@ def not_run(plans: Iterable[JudgedPlan]) -> NotRun:
                 for need in filter(None, needs[clause.clause]):
                     key = clause.clause_level, clause.clause
                     gaps.setdefault(need, Counter())[key] += 1
-    ranked = sorted(
-        (MissingFact(need, checks) for need, checks in gaps.items()),
-        key=lambda gap: (-gap.count("must"), -gap.count("should", "may"), gap.need),
-    )
+    facts = (MissingFact(need, checks) for need, checks in gaps.items())
+    ranked = sorted(facts, key=_rank)
     return NotRun(tuple(ranked), counts, unwritten, tuple(doubtful))
+
+
+def _rank(fact: MissingFact) -> tuple[int, int, str]:
+    return -fact.number_of("must"), -fact.number_of("should", "may"), fact.need
 
 
 def _needs(plan: JudgedPlan) -> dict[str, dict[str | None, None]]:
@@ -168,7 +170,7 @@ def unknown_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     areas = run.edition.areas
     if result.required:
         yield wrap(not_run_head(result), style.width, "")
-        gaps = [gap for gap in result.gaps if gap.count("must")]
+        gaps = [gap for gap in result.gaps if gap.number_of("must")]
         shown = gaps if full else gaps[:_MOST_NEEDS]
         yield from _rows(shown, ("must",), areas, style, full=full)
         if len(shown) < len(gaps):
@@ -255,8 +257,8 @@ def _others(
     """The recommended checks: in a sentence, with rows where all is shown."""
     levels = ("should", "may")
     gaps = sorted(
-        (gap for gap in result.gaps if gap.count(*levels)),
-        key=lambda gap: (-gap.count(*levels), gap.need),
+        (gap for gap in result.gaps if gap.number_of(*levels)),
+        key=lambda gap: (-gap.number_of(*levels), gap.need),
     )
     number = counted(result.others, "recommended check")
     also = " either" if result.required else ""
@@ -265,12 +267,13 @@ def _others(
         yield from _rows(gaps, levels, areas, style, full=True)
         return
     named = [gap for gap in gaps if len(gap.need) <= _WIDEST_NEED][:_MOST_OTHERS]
-    needs = [f"{printable(gap.need)} ({gap.count(*levels):,})" for gap in named]
+    needs = [f"{printable(gap.need)} ({gap.number_of(*levels):,})" for gap in named]
     rest = len(gaps) - len(named)
     if rest:
         needs.append(counted(rest, "other fact") if needs else counted(rest, "fact"))
     words = ", ".join(needs[:-1]) + (" and " if needs[1:] else "") + needs[-1]
-    yield wrap(f"{number} could not run{also}: without {words}.", style.width, "")
+    they = "It needs" if result.others == 1 else "They need"
+    yield wrap(f"{number} could not run{also}. {they} {words}.", style.width, "")
 
 
 def ways_to_know(

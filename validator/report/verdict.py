@@ -21,6 +21,7 @@ _DEFAULT_FAIL_ON = "error"
 # The verdict as the operator of a machine says it.
 _WORDS = {0: "go", 1: "no-go", 3: "inconclusive"}
 _INCOMPLETE = "not complete"
+_NO_PROBLEMS = "no problems: "
 
 
 class Demands(Record):
@@ -64,7 +65,9 @@ class Exit(Record):
     @property
     def title(self) -> str:
         """The statement that decides, after the word for an operator."""
-        return f"{self.word}: {self.parts[0]}" if self.word else self.parts[0]
+        if not self.word:
+            return self.parts[0]
+        return f"{self.word}: {self.parts[0].removeprefix(_NO_PROBLEMS)}"
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -309,7 +312,7 @@ def _praise(summary: Summary) -> Iterator[str]:
     elif not summary.required:
         yield f"nothing wrong found; {seen}"
     elif must["pass"] == summary.required:
-        yield f"no problems: {seen}"
+        yield f"{_NO_PROBLEMS}{seen}"
     else:
         other = " else" if must["waived"] else ""
         yield f"nothing{other} wrong found in {seen.removesuffix(' could run')}"
