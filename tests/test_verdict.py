@@ -274,14 +274,14 @@ def test_documents_count_it_too(
     found = document(capsys, ".", *JOB, "--select", UNSEEN)
     assert found["passed_over"] == [{"reason": "suffix", "name": ".py", "number": 1}]
     assert found["reason"] == "nothing wrong found in 2 of 3 required checks"
-    checks = {"applying": 3, "ran": 2, "passed": 2}
-    assert found["summary"]["required_checks"] == checks
+    required = {"applying": 3, "ran": 2, "passed": 2}
+    assert found["summary"]["required_clauses"] == required
     for form, part in {
         "markdown": "### speccheck: nothing wrong found in 2 of 3 required checks",
         "html": "<title>nothing wrong found in 2 of 3 required checks",
         "concise": "nothing wrong found in 2 of 3 required checks (exit 0)",
         "junit": 'name="verdict" value="nothing wrong found in 2 of 3 required checks"',
-        "sarif": '"requiredChecks": {"applying": 3, "ran": 2, "passed": 2}',
+        "sarif": '"requiredClauses": {"applying": 3, "ran": 2, "passed": 2}',
         "github": "nothing wrong found in 2 of 3 required checks",
     }.items():
         main([".", *JOB, "--select", UNSEEN, "--output", form])

@@ -33,7 +33,7 @@ from speccheck.validator.report.serialise import (
 )
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import (
-    RequiredChecks,
+    RequiredClauses,
     Summary,
     rule_counts,
     summarize,
@@ -99,7 +99,7 @@ class Totals(Record):
 
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
-    required_checks: RequiredChecks
+    required_clauses: RequiredClauses
     coverage: float | None
     waived: int  # failures that somebody silenced
     loosened: int  # what fails by the edition's own numbers, and not by tailored ones

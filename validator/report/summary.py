@@ -33,7 +33,7 @@ OUTCOME_WORDS = {
 _PLURALS = {"does not apply": "do not apply"}
 
 
-class RequiredChecks(Record):
+class RequiredClauses(Record):
     """The musts of all plans: how many apply, how many could run, how many passed."""
 
     applying: int
@@ -72,10 +72,10 @@ class Summary(Record):
         return self.judged_musts + must["unknown"] + must["error"]
 
     @property
-    def required_checks(self) -> RequiredChecks:
+    def required_clauses(self) -> RequiredClauses:
         """The numbers of the first line."""
         passed = self.clauses["must"]["pass"]
-        return RequiredChecks(self.required, self.judged_musts, passed)
+        return RequiredClauses(self.required, self.judged_musts, passed)
 
     @property
     def coverage(self) -> float | None:

@@ -59,22 +59,22 @@ class MissingFact(Record):
 
     Attributes:
         need: in words.
-        checks: how many wait for it, by level and clause; each counts in each plan.
+        waiting: how many wait for it, by level and clause; each counts in each plan.
 
     """
 
     need: str
-    checks: Mapping[tuple[str, str], int]
+    waiting: Mapping[tuple[str, str], int]
 
     def number_of(self, *levels: str) -> int:
         """Return how many checks of these levels wait for it."""
         return sum(
-            number for (level, _), number in self.checks.items() if level in levels
+            number for (level, _), number in self.waiting.items() if level in levels
         )
 
     def clauses(self, *levels: str) -> list[str]:
         """Return the clauses of these levels that wait for it."""
-        return sorted(clause for level, clause in self.checks if level in levels)
+        return sorted(clause for level, clause in self.waiting if level in levels)
 
 
 class NotRun(Record):
@@ -126,7 +126,7 @@ def not_run(plans: Iterable[JudgedPlan]) -> NotRun:
                 for need in filter(None, needs[clause.clause]):
                     key = clause.clause_level, clause.clause
                     gaps.setdefault(need, Counter())[key] += 1
-    facts = (MissingFact(need, checks) for need, checks in gaps.items())
+    facts = (MissingFact(need, waiting) for need, waiting in gaps.items())
     ranked = sorted(facts, key=_rank)
     return NotRun(tuple(ranked), counts, unwritten, tuple(doubtful))
 
@@ -221,7 +221,7 @@ def _lets(
 ) -> str:
     """`memory (2), kernels (1)`, with the clauses where all is shown."""
     numbers: Counter[str] = Counter()
-    for (level, clause), number in gap.checks.items():
+    for (level, clause), number in gap.waiting.items():
         if level in levels:
             numbers[clause.partition("-")[0]] += number
     text = ", ".join(

@@ -118,8 +118,8 @@ def _properties(context: ReportContext) -> Iterator[tuple[str, str]]:
     """The verdict, and what is not as in the edition: own numbers, a second one."""
     yield "verdict", clean(context.ending.reason)
     yield "exit code", str(context.ending.code)
-    checks = context.summary.required_checks
-    for name, number in checks._asdict().items():
+    required = context.summary.required_clauses
+    for name, number in required._asdict().items():
         yield f"required checks {name}", str(number)
     lines = edition_remarks(context.run, full=True)
     if lines:

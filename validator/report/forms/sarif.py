@@ -258,7 +258,7 @@ def _properties(context: ReportContext) -> Row:
             "tailoring": tailoring_of(context.run.edition),
         },
         "secondEdition": context.run.second and context.run.second.edition.id,
-        "requiredChecks": summary.required_checks._asdict(),
+        "requiredClauses": summary.required_clauses._asdict(),
         "coverage": summary.coverage and round(summary.coverage, 4),
         "clauses": summary.clauses,
     }
