@@ -1,12 +1,15 @@
 """The first lines and the exit code: approval never goes beyond what was seen."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from markdown_pages import ROOT
 from speccheck.validator.cli.main import main
 from speccheck.validator.simulation.fleet import Maker, SimulatedFleet
 
@@ -151,6 +154,16 @@ def test_a_hook_says_that_nothing_to_judge_is_right(run: Run, folder: Path) -> N
     assert run(*words, "--profile", "certify")[0] == 3
     (folder / "pets.yaml").write_text("cats: [\n")
     assert run(*words)[0] == 2
+
+
+def test_the_hook_of_a_commit_lets_other_files_pass(run: Run, folder: Path) -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    of_commits, of_project = (shlex.split(hook["entry"])[1:] for hook in hooks)
+    (folder / "package.json").write_text('{"name": "web"}')
+    assert run(*of_commits, "package.json")[0] == 0
+    assert run(*of_project, "package.json")[0] == 3
+    (folder / "ds.json").write_text(BROKEN)
+    assert run(*of_commits, "package.json", "ds.json", *JOB)[0] == 1
 
 
 def test_no_required_check_that_could_run_is_no_pass(run: Run) -> None:
