@@ -65,9 +65,7 @@ class Exit(Record):
     @property
     def title(self) -> str:
         """The statement that decides, after the word for an operator."""
-        if not self.word:
-            return self.parts[0]
-        return f"{self.word}: {self.parts[0].removeprefix(_NO_PROBLEMS)}"
+        return f"{self.word}: {self.parts[0]}" if self.word else self.parts[0]
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -108,6 +106,8 @@ def exit_of(
     if any(plan.synthetic for plan in run.plans) and _MADE_UP not in parts:
         parts.append("synthetic")
     word = _WORDS.get(ending.code, _INCOMPLETE) if _is_of_machine(run.plans) else ""
+    if word:
+        parts[0] = parts[0].removeprefix(_NO_PROBLEMS)
     return ending._replace(parts=tuple(parts), word=word)
 
 
