@@ -216,8 +216,8 @@ def test_nagios_reads_one_line_and_its_own_codes(
     code, text, data = nagios(capsys, *ONE_RULE)
     assert code == 2
     assert text == (
-        "SPECCHECK CRITICAL - no-go: 2 errors; 1 of 1 required checks could run: memory_fault_pending (GPU 2), "
-        "memory_fault_pending (GPU 5)"
+        "SPECCHECK CRITICAL - no-go: 2 errors; 1 of 1 required checks could run: "
+        "memory_fault_pending (GPU 2), memory_fault_pending (GPU 5)"
     )
     assert data["errors"] == "2;;0;0"
 

@@ -89,7 +89,10 @@ def test_comments_beyond_the_limit_have_no_effect_and_one_says_so(
     assert "those below have no effect" in told[0]["message"]
 
 
-ENTRY = "- {{clause: CONF-011, files: '{}', reason: the row is new, owner: ops, permanent: true}}\n"
+ENTRY = (
+    "- {{clause: CONF-011, files: '{}', reason: the row is new, owner: ops, "
+    "permanent: true}}\n"
+)
 
 
 @pytest.mark.parametrize(
