@@ -1,22 +1,25 @@
 """Draws docs/node-report.svg: what a terminal shows of a faulty machine.
 
-It ends before what could not be judged, and the totals: these change with each rule.
+It ends before what could not run, and the totals: these change with each rule.
 """
 
 import os
+import re
 from pathlib import Path
 
 from speccheck.validator.engine.request import Request
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.text import report as text_report
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.run.run import run
 from terminal_picture import WIDTH, terminal_picture
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "node-report.svg"
 FOLDER = "fixtures/examples/faulty-node"
+_NOT_RUN = re.compile(r"\n\n\d+ (?:required|recommended) checks? could not run")
 
 
 def report() -> str:
@@ -31,7 +34,7 @@ def report() -> str:
     ending = exit_of(result, summary, "error")
     style = Style(colour=True, unicode=True, width=WIDTH)
     text = "".join(text_report(ReportContext(result, summary, ending), style))
-    return text.partition(style.paint("unknown", "unknown"))[0].rstrip("\n")
+    return _NOT_RUN.split(text, maxsplit=1)[0].rstrip("\n")
 
 
 def picture() -> str:

@@ -15,7 +15,8 @@ from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.sources.context import Context

@@ -83,7 +83,9 @@ def test_what_it_lists_is_waived_and_told(capsys: pytest.CaptureFixture[str]) ->
     run(capsys, "baseline", ".")
     code, document = judged(capsys, *JUDGE)
     assert code == 0
-    assert document["reason"] == "every must that was judged holds; 1 waived"
+    assert document["reason"] == (
+        "nothing wrong found in 7 of 13 required checks; 1 waived"
+    )
     assert document["summary"]["waived"] == 1
     assert document["summary"]["clauses"]["should"]["waived"] == 1
     (one,) = [one for one in document["findings"] if one["waived"]]

@@ -142,7 +142,9 @@ def test_a_fault_of_the_job_drains_nobody(
     words = (cluster / "well", "--job", job)
     ended = running(capsys, *words, "--drain-list", f"plain={path}")
     assert ended.code == 1
-    assert "no-go  the files of the job fail by 1 rule\n" in ended.out
+    assert (
+        "no-go  1 fault in the files of the job; 64 of 64 nodes are fit\n" in ended.out
+    )
     assert "error FT-005 no_restart_budget  in the job\n" in ended.out
     assert "fragile.sbatch:11:" in ended.out
     assert "\n64 fit\n" in ended.out

@@ -33,10 +33,13 @@ _ATTRIBUTES = {
     "failure": {"message", "type"},
     "error": {"message", "type"},
     "skipped": {"message"},
+    "properties": set(),
+    "property": {"name", "value"},
 }
 _INSIDE = {
     "testsuites": {"testsuite"},
-    "testsuite": {"testcase"},
+    "testsuite": {"properties", "testcase"},
+    "properties": {"property"},
     "testcase": {"failure", "error", "skipped"},
 }
 NO_MULTIPLE = (
@@ -64,7 +67,7 @@ def cases(text: str) -> Cases:
     found: Cases = {}
     classes: set[tuple[str, str]] = set()
     for suite in root:
-        for case in suite:
+        for case in suite.iter("testcase"):
             key = case.attrib["classname"], case.attrib["name"]
             assert key not in classes  # GitLab would show one of the two
             classes.add(key)
@@ -179,7 +182,10 @@ def test_files_that_could_not_be_read_are_errors(
         "read broken.json": "error",
         "read pets.yaml": "error",
     }
-    assert of_run["the run reaches a verdict"][1] == "2 files could not be judged"
+    assert of_run["the run reaches a verdict"][1] == (
+        "2 files could not be judged; 1 error, 2 warnings; "
+        "1 of 1 required checks could run"
+    )
     (folder / "broken.json").unlink()
     words = ("ds.json", "pets.yaml", *JOB, "--skip-unknown")
     found = cases(printed(capsys, "junit", *words)[1])
@@ -196,7 +202,7 @@ def test_a_must_without_evidence_is_an_error_only_where_it_is_required(
     assert code == 0
     state, message = cases(out)[name]
     assert state == "skipped"
-    assert message.startswith("not judged: needs ")
+    assert message.startswith("not run: needs ")
     code, out = printed(capsys, "junit", *words, "--profile", "preflight")
     assert code == 3
     assert cases(out)[name][0] == "error"
@@ -232,7 +238,7 @@ def test_a_rule_that_broke_is_an_error() -> None:
     assert cases(told_in("junit", found)) == {
         ("speccheck", "the run reaches a verdict"): (
             "error",
-            "1 clause hit a bug of speccheck",
+            "1 check hit a bug of speccheck; no required check applies",
         ),
         ("ds.json", f"CONF-002 {UNREAD_KEY}"): ("error", "ValueError: no"),
     }

@@ -130,7 +130,9 @@ def test_annotations_stand_at_their_lines(capsys: pytest.CaptureFixture[str]) ->
         "cost: the setting has no effect, and nothing says so\n"
         "fix: Remove the key."
     )
-    assert commands[3][2] == "fail: 1 error, 2 warnings, 0 info"
+    assert commands[3][2] == (
+        "1 error, 2 warnings, 0 info; 1 of 1 required checks could run"
+    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -169,7 +171,8 @@ def test_issues_of_azure_stand_at_their_lines(
         "CONF-002 größe is no key that deepspeed reads Fix: Remove the key."
     )
     assert out.splitlines()[-1] == (
-        "speccheck: fail: 1 error, 2 warnings, 0 info (exit 1)"
+        "speccheck: 1 error, 2 warnings, 0 info; 1 of 1 required checks could run "
+        "(exit 1)"
     )
 
 
@@ -269,8 +272,8 @@ def test_ten_of_a_kind_are_shown_and_all_are_counted() -> None:
         *(("warning", str(line)) for line in range(1, 11)),
     ]
     assert commands[-1][2] == (
-        "fail: 40 errors, 40 warnings, 0 info; annotations show the first 10 "
-        "errors and 10 warnings, the log and the summary all"
+        "40 errors, 40 warnings, 0 info; 1 of 1 required checks could run; annotations "
+        "show the first 10 errors and 10 warnings, the log and the summary all"
     )
 
 

@@ -209,15 +209,15 @@ def test_nagios_reads_one_line_and_its_own_codes(
     code, text, data = nagios(capsys, *ONE_RULE)
     assert (code, text) == (
         0,
-        "SPECCHECK OK - go: every must that was judged holds",
+        "SPECCHECK OK - go: 1 of 1 required checks passed",
     )
     assert (data["errors"], data["pass"]) == ("0;;0;0", "1;;;0")
     stand_in.answers("gpu.2.remap_pending=1", "gpu.5.remap_pending=1")
     code, text, data = nagios(capsys, *ONE_RULE)
     assert code == 2
     assert text == (
-        "SPECCHECK CRITICAL - no-go: 2 errors: memory_fault_pending (GPU 2), "
-        "memory_fault_pending (GPU 5)"
+        "SPECCHECK CRITICAL - no-go: 2 errors; 1 of 1 required checks could run: "
+        "memory_fault_pending (GPU 2), memory_fault_pending (GPU 5)"
     )
     assert data["errors"] == "2;;0;0"
 

@@ -36,9 +36,9 @@ def test_headline_totals_and_a_table_by_level(
     words = ["several-files", "--gpu", "H100-80GB", "--role", "sft"]
     assert main([*words, "--output", "markdown"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "### speccheck: no-go"
-    assert lines[2] == "**2 errors** (exit code 1)"
-    assert "| must | 11 | 2 | 1 | 19 |" in lines
+    assert lines[0] == "### speccheck: 2 errors, 4 warnings"
+    assert lines[2] == "**12 of 14 required checks could run** (exit code 1)"
+    assert "| required | 10 | 2 | 2 | 18 |" in lines
     at = lines.index("<summary>2 errors</summary>")
     assert lines[at - 1] == "<details open>"
     assert lines[at + 2] == "| finding | where | what to change |"
@@ -50,7 +50,7 @@ def test_headline_totals_and_a_table_by_level(
         "or leave one of the three out. |"
     )
     assert lines[lines.index("<summary>4 warnings</summary>") - 1] == "<details>"
-    assert "<summary>10 clauses not judged, 1 of them a must</summary>" in lines
+    assert "2 required checks could not run. Tell me more and they will:" in lines
     assert lines[-1].startswith("speccheck ")
 
 
@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_read_is_named(
     monkeypatch.chdir(tmp_path)
     Path("broken.json").write_text('{"train_batch_size": ')
     text = text_of("markdown", told("broken.json"))
-    assert "### speccheck: not complete" in text
+    assert "### speccheck: 1 file could not be judged" in text
     assert "- `broken.json:1:22`: " in text or "- `broken.json" in text
 
 
@@ -155,5 +155,5 @@ def test_nothing_that_fails_has_no_table_of_findings(
     monkeypatch.chdir(tmp_path)
     Path("ds.json").write_text(BROKEN_BATCH)
     text = text_of("markdown", told("ds.json", "--select", "CONF-001"))
-    assert "### speccheck: go" in text
+    assert "### speccheck: no problems: 1 of 1 required checks passed" in text
     assert "what to change" not in text

@@ -272,7 +272,10 @@ def test_what_is_left_out_is_no_pass_but_for_the_files_of_a_commit(
 ) -> None:
     put(repository / "speccheck.toml", 'exclude = ["*"]\nforce-exclude = true\n')
     put(repository / "ds.json", DEEPSPEED)
-    assert run(capsys, "ds.json", "--profile", use)[0] == code
+    assert run(capsys, "ds.json", "--profile", use)[0] == 3
+    assert run(capsys, "ds.json", "--profile", use, "--allow-nothing")[0] == code
     put(repository / "speccheck.toml", "skip-unknown = true\n")
     put(repository / "mkdocs.yml", "site_name: a\n")
-    assert run(capsys, "mkdocs.yml", "--profile", use)[0] == code
+    assert run(capsys, "mkdocs.yml", "--profile", use)[0] == 3
+    words = ("mkdocs.yml", "--profile", use, "--allow-nothing")
+    assert run(capsys, *words)[0] == code

@@ -276,7 +276,7 @@ def test_hooks_name_every_file_and_exclude_some(
     text = 'exclude = ["vendor"]\nforce-exclude = true\n'
     put(repository / "speccheck.toml", text + JOB)
     code, out, _ = run(capsys, "vendor/ds.json")
-    assert code == 0
+    assert code == 3
     assert "vendor/ds.json: not judged: excluded by speccheck.toml:1" in out
     assert "settings exclude every file" in out
     found = report(capsys, "vendor/ds.json", "ds.json")

@@ -60,6 +60,8 @@ CASES = {
         [[], ["COMM"], ["COMM", "MEM"], ["COMM", "MEM", "BATCH"]],
     ),
     "fail-on": _text("fail-on", ("warning", "info", "never"), "error"),
+    "require": _list("require", ("COMM-001", "MEM-001", "FT-003"), []),
+    "min-coverage": _number("min-coverage", (50, 60, 70)),
     "color": _text("color", ("always", "never", "auto"), "auto"),
     "full": _switch("full"),
     "plugins": _switch("plugins"),

@@ -35,7 +35,7 @@ def test_the_most_frequent_stands_first(capsys: pytest.CaptureFixture[str]) -> N
         *("3", "0", "BATCH-001", "global_batch_differs_from_product")
     ]
     assert lines[at + 3].split()[2:] == ["FT-003", "error_handling_off"]
-    assert lines[-1].startswith("no-go: 4 errors")
+    assert lines[0].startswith("4 errors")
 
 
 def test_without_the_option_there_is_no_table(

@@ -6,7 +6,8 @@ from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding, Outcome
 from speccheck.validator.evidence.plan import TrainingPlan
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.run.judging import JobScale, JudgedPlan
 from speccheck.validator.run.run import RunResult
 

@@ -76,7 +76,7 @@ def test_the_waivers_file_of_the_page_is_valid_and_waives(
     assert (one["clause"], one["waived"]) == ("CONF-011", True)
     assert one["waiver"]["ticket"] == "TRAIN-7"
     assert document["summary"]["waived"] == 1
-    assert document["reason"].endswith("holds; 1 waived")
+    assert document["reason"].endswith("required checks; 1 waived")
 
 
 def test_the_commands_of_the_page_adopt_a_project(

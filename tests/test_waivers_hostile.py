@@ -89,7 +89,10 @@ def test_comments_beyond_the_limit_have_no_effect_and_one_says_so(
     assert "those below have no effect" in told[0]["message"]
 
 
-ENTRY = "- {{clause: CONF-011, files: '{}', reason: x, owner: y, permanent: true}}\n"
+ENTRY = (
+    "- {{clause: CONF-011, files: '{}', reason: the row is new, owner: ops, "
+    "permanent: true}}\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_escapes_of_a_waivers_file_reach_no_terminal(
     assert main(["a.yaml", "--waivers", "w.yaml"]) == 2
     assert "\x1b" not in capsys.readouterr().err
     entry = (
-        '- {clause: CONF-011, files: a.yaml, reason: "\\x1b[31mred\\u202e", '
+        '- {clause: CONF-011, files: a.yaml, reason: "\\x1b[31mred and long\\u202e", '
         "owner: hf_" + "aB3dE5gH7j" * 4 + ", permanent: true}\n"
     )
     Path("w.yaml").write_text(f"schema: speccheck-waivers/1\nwaivers:\n{entry}")

@@ -95,7 +95,10 @@ def test_a_new_file_is_found(folder: Path, started: Watched) -> None:
 def test_a_file_that_goes_is_no_end(folder: Path, started: Watched) -> None:
     started.report()
     (folder / "job" / "config.yaml").unlink()
-    assert "inconclusive: nothing to judge (exit 3)" in started.report()
+    assert (
+        "nothing was judged: no file is a training configuration (exit 3)"
+        in started.report()
+    )
 
 
 def test_a_broken_file_is_told_and_watched(folder: Path, started: Watched) -> None:
@@ -120,7 +123,7 @@ def test_what_a_report_writes_is_not_watched(folder: Path) -> None:
 
 def test_settings_that_come_to_be_are_seen(folder: Path, started: Watched) -> None:
     first = started.report()
-    assert "pass: " in first
+    assert "nothing wrong found in 8 of 15 required checks" in first
     settings = "[facts]\nnodes = 2\n[facts-for.'job/**']\nnodes = 3\n"
     (folder / "job" / "speccheck.toml").write_text("ignore = 1\n", "utf-8")
     assert "job/speccheck.toml:1" in started.report()

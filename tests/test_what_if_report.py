@@ -44,7 +44,11 @@ def test_findings_that_appear_and_vanish_and_both_verdicts(
     found = what_if(capsys, job, "global_batch=300")
     assert failures(found) == [("appears", "global_batch_not_divisible")]
     assert found["before"]["exit_code"] == 0
-    assert found["after"] == {"verdict": "fail", "reason": "1 error", "exit_code": 1}
+    assert found["after"] == {
+        "verdict": "fail",
+        "reason": "1 error; 11 of 13 required checks could run",
+        "exit_code": 1,
+    }
     job.write_text(JOB.replace("256", "300"), encoding="utf-8")
     found = what_if(capsys, job, "grad_accum=2", "micro_batch=4")
     assert failures(found) == [("vanishes", "global_batch_differs_from_product")]
@@ -79,12 +83,12 @@ def test_the_text_shows_both_plans(
         "      global batch 256 is not a multiple of micro-batch 3 x 32 data-parallel\n"
         "      ranks = 96\n"
     ) in text
-    minor = r"\n  does not apply -> cannot be judged: [A-Z0-9, \n-]*PREC-005"
+    minor = r"\n  does not apply -> not run: [A-Z0-9, \n-]*PREC-005"
     assert re.search(minor, text)
     assert text.endswith(
         " (--full)\n"
-        "  before  go: every must that was judged holds (exit 0)\n"
-        "  after   no-go: 1 error (exit 1)\n"
+        "  before  nothing wrong found in 11 of 13 required checks (exit 0)\n"
+        "  after   1 error · 11 of 13 required checks could run (exit 1)\n"
     )
 
 

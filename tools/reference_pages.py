@@ -18,7 +18,7 @@ COMMAND_LINE, CODES = "command-line.md", "exit-codes.md"
 
 _MAIN = "speccheck FILE..."
 _UNKNOWN_MUSTS = {
-    "listed": "listed, and the code stays as it is while one must was judged",
+    "listed": "listed, and the code stays as it is while another one ran",
     "inconclusive": "3",
     "denied": "3",
 }
@@ -33,6 +33,21 @@ _CODES_NOTES = """\
 `--fail-on error` is the default: findings of that level or above give 1. `--fail-on
 warning` and `--fail-on info` are stricter, and `--fail-on never` leaves 1 out; 2, 3 and
 4 stay, as they do not speak of findings.
+
+## What too little sight does to it
+
+The first line of a report says how many of the required checks could run. These ask for
+more than that one did, and give 3 where it is not so; the report names the option:
+
+- `--require CLAUSE,...` (setting `require`): each of these clauses must have been
+  judged and hold. One that is waived, switched off, only warns or does not apply does
+  not.
+- `--min-coverage PERCENT` (setting `min-coverage`): so many of the required checks that
+  apply must have run.
+
+Nothing judged is 3 in every profile, also where settings exclude every file or
+`--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for
+hooks that get the files of a commit, whatever they are.
 """
 _CODES_COMMANDS = """\
 ## Commands with codes of their own

@@ -15,7 +15,8 @@ from speccheck.validator.cli.request import files_request
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Request
 from speccheck.validator.report.style import counted, printable
-from speccheck.validator.report.summary import Exit, exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import Exit, exit_of
 from speccheck.validator.report.write import write
 from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import RunResult, run

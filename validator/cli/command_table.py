@@ -464,9 +464,8 @@ where --job names them. Reads JSON lines, CSV (also of nvidia-smi and TensorBoar
 MLPerf's :::MLLOG lines and the text format of Prometheus. `speccheck LOG` gives the
 same findings.
 
-Exit codes: 0 every must that was judged holds; 1 findings at or above --fail-on; 2 the
-command line or a file is wrong, or is no log; 3 evidence is missing; 4 a bug of
-speccheck.
+Exit codes: 0 nothing wrong was found; 1 findings at or above --fail-on; 2 the command
+line or a file is wrong, or is no log; 3 evidence is missing; 4 a bug of speccheck.
 """,
         run="telemetry:telemetry",
         takes="files",

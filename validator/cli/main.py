@@ -25,10 +25,10 @@ _FOLDER = (
 EXIT_CODES = """\
 
 Exit codes:
-  0  every must that was judged holds, and nothing the profile requires is missing
+  0  nothing wrong was found, and nothing that the profile or --require needs is missing
   1  findings at or above --fail-on
   2  usage or settings are wrong, or an input could not be read
-  3  inconclusive: required evidence is missing, or there was nothing to judge
+  3  not enough was seen: required evidence is missing, or nothing was judged
   4  a bug of speccheck
   130  interrupted
   141  the reader of the output went away

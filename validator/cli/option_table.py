@@ -127,6 +127,7 @@ _JUDGING = _FILES | _MEASURING | {"fleet"}
 _LOGS = _JUDGING | {"telemetry"}
 _MACHINES = _LOGS | {"bench expect"}
 _REPORTING = (_FILES | _MEASURING) - {"baseline"}
+_DEMANDING = _REPORTING - {"plan"}
 _WITH_WAIVERS = _JUDGING - {"fleet"}
 _SHOWING = _REPORTING | {"fleet", "telemetry"}
 
@@ -362,6 +363,12 @@ _FILES_READ = rows(
         "run",
     ),
     row(
+        "--allow-nothing",
+        "exit 0, not 3, if no file is a configuration (hooks)",
+        "switch",
+        {FILE},
+    ),
+    row(
         "--show-files",
         "list what each file was taken for, and stop",
         "switch",
@@ -414,6 +421,25 @@ _REPORT = rows(
         '"error"',
         "run",
         words=FAIL_ON,
+    ),
+    row(
+        "--require CLAUSES ...",
+        "exit 3 unless these were judged and hold",
+        "text",
+        _DEMANDING,
+        "require",
+        "[]",
+        "run",
+        words="names",
+    ),
+    row(
+        "--min-coverage PERCENT",
+        "exit 3 if fewer required checks could run",
+        "number",
+        _DEMANDING,
+        "min-coverage",
+        "",
+        "run",
     ),
     row(
         "--color WHEN",

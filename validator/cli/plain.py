@@ -20,13 +20,15 @@ from speccheck.validator.cli.reports import (
     refuse,
     write_reports,
 )
-from speccheck.validator.cli.request import files_request
+from speccheck.validator.cli.request import demands_of, files_request
 from speccheck.validator.cli.request import request_of as any_request
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.request import Request
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import printable
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.run.run import RunResult, read_plans, run
 from speccheck.validator.sources.context import context_facts
@@ -141,6 +143,7 @@ def _judged(
     fail_on = line.word("fail_on", FAIL_ON)
     picture = picture_of(line)
     context_facts(request.judging.context)  # refuses unknown names before any work
+    demands = demands_of(line, load_edition(request.spec))
     forms = [FORMS[output.format] for output in outputs]
     if any(form.shows_plans for form in forms):
         request = request._replace(full=True, keeps_plans=True)
@@ -151,7 +154,7 @@ def _judged(
     result, fixes = run_of(request, line, outputs)
     warn(result.warnings)
     summary = summarize(result.plans)
-    ending = exit_of(result, summary, fail_on, skip_unknown=request.skip_unknown)
+    ending = exit_of(result, summary, fail_on, demands)
     report_context = ReportContext(
         result,
         summary,

@@ -13,7 +13,11 @@ from speccheck.validator.cli.command_line import (
 )
 from speccheck.validator.cli.settings.files import SettingsError
 from speccheck.validator.editions.compose import UnknownProfile, find_profile
-from speccheck.validator.editions.edition import DEFAULT_EDITION, load_edition
+from speccheck.validator.editions.edition import (
+    DEFAULT_EDITION,
+    Edition,
+    load_edition,
+)
 from speccheck.validator.engine.request import (
     Excluded,
     Judging,
@@ -25,12 +29,14 @@ from speccheck.validator.engine.selection import place_text
 from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.report.style import printable
+from speccheck.validator.report.verdict import Demands
 from speccheck.validator.sources.context import ROLES, Context
 
 if TYPE_CHECKING:
     from speccheck.validator.cli.settings.layer import Layer
 
 USES = ("ci", "preflight", "certify")
+_WHOLE = 100  # percent
 _LISTS = {
     "select": "select",
     "extend_select": "extend-select",
@@ -148,6 +154,47 @@ def files_request(line: CommandLine) -> Request:
         message = "no file given: speccheck FILE|FOLDER|- ..."
         raise UsageError(message)
     return request_of(line)
+
+
+def demands_of(line: CommandLine, edition: Edition) -> Demands:
+    """Return what is wanted of a run beside that nothing fails; raises UsageError.
+
+    Args:
+        line: the command line, over settings.
+        edition: whose clauses may be named.
+
+    """
+    names = tuple(name.upper() for name in _names(line.texts("require")))
+    for name in names:
+        if name not in edition.clauses:
+            raise UsageError(_no_clause(line, name, edition))
+    share = line.number("min_coverage")
+    if share is not None and not 1 <= share <= _WHOLE:
+        result = said_of(line, "min_coverage")
+        message = f"{result} {share:g}: must be a percentage from 1 to {_WHOLE}"
+        raise UsageError(message)
+    return Demands(
+        tuple(dict.fromkeys(names)), share, allows_nothing=line.has("allow_nothing")
+    )
+
+
+def _no_clause(line: CommandLine, name: str, edition: Edition) -> str:
+    """Why a clause cannot be required."""
+    start = f"--require {name}: "
+    for text, place in zip(
+        line.texts("require"), (line.places or {}).get("require", ()), strict=False
+    ):
+        if name in _names([text.upper()]):
+            start = f"{place_text(place)}: {place.key} = {name}: "
+    if name in edition.withdrawn:
+        return start + edition.withdrawn[name].text
+    if name in edition.areas:
+        return f"{start}an area: name its clauses one by one (speccheck spec list)"
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
+
+    close = nearest(name, edition.clauses)
+    hint = f"did you mean {close}?" if close else "speccheck spec list shows them"
+    return f"{start}no clause of edition {edition.id}: {hint}"
 
 
 def said_of(line: CommandLine, name: str) -> str:

@@ -11,10 +11,11 @@ from speccheck.validator.cli.option_table import FAIL_ON
 from speccheck.validator.cli.reports import Forms, outputs_of, write_forms
 from speccheck.validator.cli.request import USES, request_of
 from speccheck.validator.report.context import ReportContext
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.telemetry_json import telemetry_json
 from speccheck.validator.report.telemetry_text import telemetry_of
 from speccheck.validator.report.text import report
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.run.run import RunResult, run
 from speccheck.validator.sources.context import context_facts
 

@@ -108,7 +108,7 @@ def _ending(
         _broken(run, unfit)
         or _absent(run)
         or _failed_together(run, weight)
-        or _failed_job(run, weight)
+        or _failed_job(run, weight, unfit, fit)
         or _too_few(run, unfit, fit, need)
         or _complete(run, fit, need)
     )
@@ -141,7 +141,9 @@ def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
     return None
 
 
-def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
+def _failed_job(
+    run: FleetRun, weight: int, unfit: Mapping[str, Unfit], fit: int
+) -> _Ending | None:
     """The files of the job, which no node is to blame for."""
     rules = {
         item.finding.rule
@@ -150,8 +152,9 @@ def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
     }
     if not rules:
         return None
-    count = f"{len(rules)} rule{'s' if len(rules) > 1 else ''}"
-    return _Ending(1, f"the files of the job fail by {count}")
+    faults = f"{len(rules):,} fault{'s' if len(rules) > 1 else ''}"
+    nodes = f"{fit:,} of {_nodes(fit + len(unfit))} are fit"
+    return _Ending(1, f"{faults} in the files of the job; {nodes}")
 
 
 def _too_few(
@@ -198,6 +201,14 @@ def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
         is_open = finding.outcome == "unknown" and finding.clause_level == "must"
         if is_open and finding.missing and run.use != "ci":
             return _Ending(3, f"{reason}, but {finding.rule} {finding.message}")
+    missing = {
+        finding.clause
+        for finding in (*run.of_fleet, *(item.finding for item in run.findings))
+        if finding.outcome == "unknown" and finding.clause_level == "must"
+    }
+    if missing:
+        noun = "required check" if len(missing) == 1 else "required checks"
+        reason = f"{reason}; {len(missing):,} {noun} could not run"
     return _Ending(0, reason)
 
 

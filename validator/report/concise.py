@@ -6,7 +6,11 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.merge_findings import waiver_words
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.summary import ISOLATED, switched_off_lines
+from speccheck.validator.report.summary import (
+    ISOLATED,
+    passed_over_line,
+    switched_off_lines,
+)
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
@@ -51,5 +55,10 @@ def _lines(context: ReportContext, style: Style) -> Iterator[str]:
                 line = f"waived {line}  {waiver_words(finding.waiver)}"
             yield f"{place}{line}"
     yield from switched_off_lines(context.summary)
+    passed_over = passed_over_line(run)
+    if passed_over:
+        yield printable(passed_over)
     isolated = f"; {ISOLATED}" if run.is_isolated else ""
-    yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"
+    line = ending.line(style.dot)
+    why = f" because of {ending.because}" if ending.because else ""
+    yield f"{line} (exit {ending.code}{why}){isolated}"

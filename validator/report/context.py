@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.summary import Exit, Summary
+from speccheck.validator.report.summary import Summary
+from speccheck.validator.report.verdict import Exit
 from speccheck.validator.run.run import RunResult
 
 if TYPE_CHECKING:

@@ -288,12 +288,13 @@ def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
         place = next((f"{at.file}:{at.line} " for at in shown.locations if at.line), "")
         if shown.subjects:
             place = f"{folded_subjects(shown.subjects)}: "
-        line = f"{finding.level} {finding.clause} {finding.rule}{_of(finding)}  {place}"
-        line += printable(finding.message)
-        if len(line) > style.width:
-            line = line[: style.width - 3] + "..."
-        yield style.paint(finding.level, finding.level) + line[len(finding.level) :]
-    yield style.paint("  --full shows these with their places and remedies", "dim")
+        head = f"{finding.level} {finding.clause} {finding.rule}{_of(finding)}"
+        yield style.paint(finding.level, finding.level) + head[len(finding.level) :]
+        yield wrap(printable(place + finding.message), style.width, "  ")
+        remedy = with_numbers(finding.remedy, shown.subjects)
+        if remedy:
+            yield _labelled_line("fix", remedy, style)
+    yield style.paint("--full shows these with their places and costs", "dim")
 
 
 def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
@@ -302,7 +303,7 @@ def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     for shown, subjects, message in statements(group):
         if shown is not None:
             finding = shown.finding
-            word = finding.level if finding.outcome == "fail" else "broken"
+            word = finding.level if finding.outcome == "fail" else "bug"
             name = style.paint(finding.rule or finding.title, "bold")
             head = f"{style.paint(word, finding.level)} {finding.clause} {name}"
             of_parts = f"  {subjects}" if subjects else ""

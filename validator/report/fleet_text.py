@@ -184,10 +184,12 @@ def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
         painted = style.paint(names, "dim" if group.is_of_job else "bold")
         head = f"{style.paint(outcome, group.level)} {rule}"
         yield f"{head}  {painted}\n" if names else f"{head}\n"
-        yield f"{_INDENT}{_message(group, style)}\n"
+        yield f"{_message(group, style)}\n"
+        if group.finding.remedy:
+            yield f"{_remedy(group, style)}\n"
     rest = len(groups) - _MOST_BRIEF
     more = f"and {counted(rest, 'rule')} more; " if rest > 0 else ""
-    text = f"{more}--full shows all that they say, and what to change"
+    text = f"{more}--full shows all that they say"
     yield style.paint(f"{text}\n", "dim")
 
 
@@ -195,9 +197,13 @@ def _message(group: FleetGroup, style: Style) -> str:
     value = group.values[0]
     others = len(group.values) - 1 + group.others
     more = f" (and {others:,} more)" if others else ""
-    text = printable(value.statement)
-    room = style.width - len(_INDENT) - len(more)
-    return f"{text if len(text) <= room else f'{text[: room - 3]}...'}{more}"
+    return wrap(printable(value.statement) + more, style.width, _INDENT)
+
+
+def _remedy(group: FleetGroup, style: Style) -> str:
+    """What to change: never cut."""
+    text = wrap(printable(group.finding.remedy), style.width, "       ").lstrip()
+    return f"{_INDENT}{style.paint('fix', 'good')}  {text}"
 
 
 _MOST_VALUES = 3  # of one rule
@@ -358,9 +364,8 @@ def _group_lines(
         many = len(hosts) + group.others
         text = f"and {rest + group.others:,} more on {counted(many, 'node')}: --full"
         yield style.paint(f"{_INDENT}{text}", "dim")
-    if remedy := group.finding.remedy:
-        text = wrap(printable(remedy), style.width, "       ").lstrip()
-        yield f"{_INDENT}{style.paint('fix', 'good')}  {text}"
+    if group.finding.remedy:
+        yield _remedy(group, style)
 
 
 def _value(
@@ -404,18 +409,19 @@ def _unknowns(
     if groups:
         yield "\n"
     for fleet_group in shown:
-        head = f"{style.paint('unknown', 'unknown')} {rule_name(fleet_group)}"
+        head = f"{style.paint('not run', 'unknown')} {rule_name(fleet_group)}"
         names = shown_names(fleet_group.hosts, full=full) if fleet_group.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(fleet_group.finding.message), style.width, _INDENT)
         yield f"{head}{where}\n{message}\n"
     of_job = sum(must.is_of_job for must in musts)
     if of_job:
-        text = f"{counted(of_job, 'must')} of the job not judged: its files say too "
-        yield wrap(f"{text}little; speccheck FILE lists them", style.width, "") + "\n"
+        text = f"{counted(of_job, 'required check')} of the job could not run: its "
+        text += "files say too little; speccheck FILE lists what would help"
+        yield wrap(text, style.width, "") + "\n"
     rest = len(groups) - len(shown) - of_job
     if rest:
-        text = f"{counted(rest, 'more requirement')} not judged for want of evidence"
+        text = f"{counted(rest, 'more check')} could not run for want of evidence"
         yield style.paint(f"{text}: --full\n" if not full else f"{text}\n", "dim")
 
 

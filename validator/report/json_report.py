@@ -32,11 +32,16 @@ from speccheck.validator.report.serialise import (
     document_text,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import Summary, rule_counts, summarize
+from speccheck.validator.report.summary import (
+    RequiredClauses,
+    Summary,
+    rule_counts,
+    summarize,
+)
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import RunResult
-from speccheck.validator.sources.files import FileStatus
+from speccheck.validator.sources.files import FileStatus, PassedOver
 
 if TYPE_CHECKING:
     # Most runs have none of them: document_model.py knows them as well.
@@ -94,6 +99,7 @@ class Totals(Record):
 
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
+    required_clauses: RequiredClauses
     coverage: float | None
     waived: int  # failures that somebody silenced
     loosened: int  # what fails by the edition's own numbers, and not by tailored ones
@@ -230,6 +236,7 @@ class Report(Record):
     summary: Totals
     errors: tuple[str, ...]
     files: tuple[File, ...]
+    passed_over: tuple[PassedOver, ...]  # below folders that were given, and not read
     plans: tuple[Plan, ...]
     statistics: tuple[RuleStatistics, ...]  # of all findings, also those not listed
     findings: tuple[ReportFinding, ...]
@@ -279,6 +286,8 @@ def report(report_context: ReportContext, _: Style) -> Iterator[str]:
         f"  {encode(key)}: {encode(value)},\n" for key, value in head.items()
     )
     yield from _list("files", (encode(_file(file)) for file in run.files))
+    yield ",\n"
+    yield from _list("passed_over", map(encode, run.passed_over))
     yield ",\n"
     yield from _list("plans", (encode(_plan(plan)) for plan in run.plans))
     yield ",\n"
@@ -339,7 +348,9 @@ def refusal_data(message: str, code: int) -> dict[str, object]:
 
 def failure_report(message: str, code: int) -> str:
     """Return the same document for a run that could not begin."""
-    lists = dict.fromkeys(("files", "plans", "statistics", "findings"), ())
+    lists = dict.fromkeys(
+        ("files", "passed_over", "plans", "statistics", "findings"), ()
+    )
     document = alike(
         Report, None, schema_name=SCHEMA, **refusal_data(message, code), **lists
     )

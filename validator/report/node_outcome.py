@@ -23,7 +23,8 @@ from speccheck.validator.node.result import (
     shown_text,
 )
 from speccheck.validator.report.context import ReportContext
-from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import exit_of
 from speccheck.validator.run.judging import JobScale, JudgedPlan
 from speccheck.validator.run.run import RunResult
 from speccheck.validator.sources.files import FileStatus

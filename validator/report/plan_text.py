@@ -12,7 +12,8 @@ from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.report.forecast_text import bar, forecast_lines, painted
 from speccheck.validator.report.style import Style, printable, wrap
-from speccheck.validator.report.summary import Exit, exit_of, summarize
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.report.verdict import Exit, exit_of
 from speccheck.validator.report.wording import best, in_words, written
 from speccheck.validator.run.plan_dump import DumpedLeaf, PlanDump
 from speccheck.validator.run.plan_view import (
@@ -26,11 +27,10 @@ from speccheck.validator.run.run import RunResult
 _CHANGED_NAME, _VALUES = 38, 20
 _MOST_COLUMNS, _BAR_AT = 100, 11
 _WORDS = {
-    "pass": ("holds", "good"),
-    "unknown": ("cannot be judged", "unknown"),
+    "pass": ("passed", "good"),
+    "unknown": ("not run", "unknown"),
     "not_applicable": ("does not apply", "dim"),
 }
-_VERDICTS = {0: "go", 1: "no-go", 3: "inconclusive"}
 
 
 def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
@@ -136,9 +136,9 @@ def ending_of(run: RunResult) -> Exit:
 
 def _verdict(run: RunResult, style: Style) -> str:
     ending = ending_of(run)
-    word = _VERDICTS.get(ending.code, "not complete")
     colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
-    return f"{style.paint(word, colour)}: {ending.reason} (exit {ending.code})"
+    line = ending.line(style.dot).removeprefix(ending.title)
+    return f"{style.paint(ending.title, colour)}{line} (exit {ending.code})"
 
 
 def _predicted(

@@ -14,7 +14,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import counted, printable
-from speccheck.validator.report.summary import is_bad_input
+from speccheck.validator.report.verdict import counts, is_bad_input
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.identity import identified, seen_from
 from speccheck.validator.run.judging import JudgedPlan
@@ -230,6 +230,11 @@ def totals(context: ReportContext, result: Iterable[Problem]) -> str:
     if numbers["waived"]:
         parts.append(f"{numbers['waived']:,} waived")
     ending = context.ending
+    word = f"{ending.word}: " if ending.word else ""
+    why = f"; {ending.why}" if ending.why else ""
     # What fails is counted by plans there, and here by places.
-    reason = "" if ending.verdict == "fail" else f"; {ending.reason}"
-    return clean(f"{ending.verdict}: {', '.join(parts)}{reason}")
+    counted_by_plans, by_places = counts(context.summary), ", ".join(parts)
+    said = [by_places if part == counted_by_plans else part for part in ending.parts]
+    if by_places not in said:
+        said.append(by_places)
+    return clean(f"{word}{'; '.join(said)}{why}")

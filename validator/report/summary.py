@@ -1,4 +1,4 @@
-"""Counts of a run, its verdict and its exit code."""
+"""Counts of a run: its clauses by level and outcome, its findings by rule."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +9,8 @@ from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import RunResult
+from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
+from speccheck.validator.sources.files import PassedOverReason
 
 if TYPE_CHECKING:
     from speccheck.validator.run.suppressions import SuppressedBy
@@ -16,9 +18,27 @@ if TYPE_CHECKING:
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
-_CERTIFY, _MADE_UP = "certify", "synthetic machines certify nothing"
-_GPUS = "gpus"  # of a machine, as a list
-_WEIGHTS = {"info": 1, "warning": 2, "error": 3}
+
+
+LEVEL_WORDS = {"must": "required", "should": "recommended", "may": "optional"}
+# The one scale of words for what came of a check, in the order of a report.
+OUTCOME_WORDS = {
+    "pass": "passed",
+    "fail": "failed",
+    "unknown": "not run",
+    "error": "broke",
+    "waived": "waived",
+    "not_applicable": "does not apply",
+}
+_PLURALS = {"does not apply": "do not apply"}
+
+
+class RequiredClauses(Record):
+    """The musts of all plans: how many apply, how many could run, how many passed."""
+
+    applying: int
+    ran: int
+    passed: int
 
 
 class Summary(Record):
@@ -41,30 +61,26 @@ class Summary(Record):
 
     @property
     def judged_musts(self) -> int:
-        """Musts that were seen to hold or to fail."""
+        """Musts that were seen to hold or to fail: required checks that could run."""
         must = self.clauses["must"]
         return must["pass"] + must["fail"] + must["waived"]
 
     @property
-    def coverage(self) -> float | None:
-        """Share of the musts that apply which were judged; None when none applies."""
+    def required(self) -> int:
+        """Musts that apply, judged or not: the required checks."""
         must = self.clauses["must"]
-        applying = self.judged_musts + must["unknown"] + must["error"]
-        return self.judged_musts / applying if applying else None
-
-
-class Exit(Record):
-    """The exit code with the reason that every report prints."""
-
-    code: int
-    verdict: str
-    reason: str
+        return self.judged_musts + must["unknown"] + must["error"]
 
     @property
-    def word(self) -> str:
-        """The verdict as people say it."""
-        words = {0: "go", 1: "no-go", 3: "inconclusive"}
-        return words.get(self.code, "not complete")
+    def required_clauses(self) -> RequiredClauses:
+        """The numbers of the first line."""
+        passed = self.clauses["must"]["pass"]
+        return RequiredClauses(self.required, self.judged_musts, passed)
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the musts that apply which were judged; None when none applies."""
+        return self.judged_musts / self.required if self.required else None
 
 
 def summarize(plans: Sequence[JudgedPlan]) -> Summary:
@@ -90,6 +106,17 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     return Summary(
         clauses, failed, unwritten, waived, _switched_off(plans), loosened, warned
     )
+
+
+def level_counts(summary: Summary, level: str, *, full: bool) -> str:
+    """Return `required: 10 passed, 2 failed, 6 not run`; empty where none applies."""
+    row = summary.clauses[level]
+    parts = [
+        f"{row[outcome]:,} {_PLURALS.get(word, word) if row[outcome] > 1 else word}"
+        for outcome, word in OUTCOME_WORDS.items()
+        if row[outcome] and (full or outcome != "not_applicable")
+    ]
+    return f"{LEVEL_WORDS[level]}: {', '.join(parts)}" if parts else ""
 
 
 def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SuppressedBy, ...]":
@@ -119,130 +146,6 @@ def _failed(findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-def exit_of(
-    run: RunResult, summary: Summary, fail_on: str, *, skip_unknown: bool = False
-) -> Exit:
-    """The exit code, and a reason that names what was waived or made up.
-
-    Args:
-        run: what was judged.
-        summary: what it comes to.
-        fail_on: the level from which on a failure counts.
-        skip_unknown: whether files of other kinds are no error.
-
-    """
-    exit_ = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
-    if summary.waived:
-        exit_ = exit_._replace(reason=f"{exit_.reason}; {summary.waived:,} waived")
-    if summary.loosened:
-        text = f"{exit_.reason}; {summary.loosened:,} loosened by tailoring"
-        exit_ = exit_._replace(reason=text)
-    if any(plan.synthetic for plan in run.plans) and exit_.reason != _MADE_UP:
-        exit_ = exit_._replace(reason=f"{exit_.reason}; synthetic")
-    return exit_
-
-
-def _exit_of(
-    run: RunResult, summary: Summary, fail_on: str, *, skip_unknown: bool
-) -> Exit:
-    """Our own bug, bad input, findings, inconclusive, or all holds.
-
-    The first that is true counts, in the order 4, 2, 1, 3, 0: a file that could not be
-    read must never hide behind the findings of another.
-    """
-    broken = sum(row["error"] for row in summary.clauses.values())
-    if broken:
-        return Exit(4, "error", f"{counted(broken, 'clause')} hit a bug of speccheck")
-    is_ci = run.use == "ci"  # a machine or a certificate is never good unseen
-    if is_ci and not run.plans and _are_left_out(run, skip_unknown=skip_unknown):
-        return Exit(0, "pass", _LEFT_OUT[_are_excluded(run)])
-    return (
-        _bad_input(run)
-        or _findings(summary, fail_on)
-        or _inconclusive(run, summary)
-        or Exit(0, "pass", _held(run, summary))
-    )
-
-
-_LEFT_OUT = ("no file is a training configuration", "settings exclude every file")
-
-
-def _are_left_out(run: RunResult, *, skip_unknown: bool) -> bool:
-    """Whether there is nothing to judge, and the user said that this is right."""
-    right = {"excluded", "unrecognised", "template"} if skip_unknown else {"excluded"}
-    return bool(run.files) and all(file.state in right for file in run.files)
-
-
-def _are_excluded(run: RunResult) -> bool:
-    return all(file.state == "excluded" for file in run.files)
-
-
-def _bad_input(run: RunResult) -> Exit | None:
-    bad = [file for file in run.files if is_bad_input(file.state, named=file.named)]
-    if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
-        return Exit(2, "error", f"{counted(len(bad), 'file')} could not be judged")
-    return None
-
-
-def _findings(summary: Summary, fail_on: str) -> Exit | None:
-    threshold = _WEIGHTS.get(fail_on)
-    if threshold is None:
-        return None
-    texts = [
-        counted(number, level)
-        for level, number in summary.failed.items()
-        if number and _WEIGHTS[level] >= threshold
-    ]
-    return Exit(1, "fail", " and ".join(texts)) if texts else None
-
-
-def _inconclusive(run: RunResult, summary: Summary) -> Exit | None:
-    if not run.plans:
-        return Exit(3, "inconclusive", "nothing to judge")
-    if run.use == _CERTIFY and any(plan.synthetic for plan in run.plans):
-        return Exit(3, "inconclusive", _MADE_UP)
-    if any(map(has_unlisted_gpus, run.plans)):
-        return Exit(3, "inconclusive", "the GPUs of the machine could not be listed")
-    missing = summary.clauses["must"]["unknown"]
-    failed = sum(summary.failed.values()) - summary.warned
-    if not summary.judged_musts and (missing or not failed):
-        return Exit(3, "inconclusive", "no must could be judged")
-    if run.use == "preflight":
-        missing -= summary.unwritten
-    if run.use != "ci" and missing:
-        reason = f"{counted(missing, 'must')} without the evidence that {run.use} needs"
-        return Exit(3, "inconclusive", reason)
-    return None
-
-
-def has_unlisted_gpus(plan: JudgedPlan) -> bool:
-    """Whether a probe looked for GPUs and could not say which there are.
-
-    A capture of another tool need not show them: it is judged by what it shows.
-    """
-    return any(file.format == "snapshot" for file in plan.files) and any(
-        finding.finding.missing == (_GPUS,) and finding.finding.clause_level == "must"
-        for finding in plan.findings
-    )
-
-
-def _held(run: RunResult, summary: Summary) -> str:
-    """What is true of a run that ends well: a must that is waived does not hold."""
-    other = "other " if summary.clauses["must"]["waived"] else ""
-    return f"every {other}must that was judged holds{_unwritten(run, summary)}"
-
-
-def _unwritten(run: RunResult, summary: Summary) -> str:
-    if run.use != "preflight" or not summary.unwritten:
-        return ""
-    return f"; {counted(summary.unwritten, 'must')} without a rule yet"
-
-
-def is_bad_input(state: str, *, named: bool) -> bool:
-    """A folder may hold other tools' files and templates; a named file may not."""
-    return state == "unreadable" or (named and state not in {"judged", "excluded"})
-
-
 ISOLATED = "settings not read (--isolated)"
 _MOST_FILES = 3
 _MOST_NAMES = 4
@@ -265,7 +168,7 @@ def switched_off_lines(summary: Summary) -> Iterator[str]:
     """What was not judged because somebody switched it off, a line for each."""
     for switched_off in summary.switched_off:
         counts = [
-            counted(len(switched_off.clauses[level]), level)
+            counted(len(switched_off.clauses[level]), f"{LEVEL_WORDS[level]} check")
             for level in LEVELS
             if switched_off.clauses[level]
         ]
@@ -279,6 +182,63 @@ def switched_off_lines(summary: Summary) -> Iterator[str]:
         yield printable(
             f"{', '.join(counts)} switched off by {switched_off.by} ({shown})"
         )
+
+
+_BUILD = "build_folder"
+_MOST_SUFFIXES = 4
+_NO_SUFFIX = "without suffix"
+# What was passed over, in words; a name stands in parentheses where there is one.
+_OF_FILES: dict[PassedOverReason, str] = {
+    "hidden": "hidden",
+    "large": f"larger than {MAXIMUM_BYTES // 10**6} MB",
+    "requirements": "listing packages",
+    "excluded": "excluded",
+    "beyond_limit": "beyond the most that are read",
+}
+_OF_FOLDERS: dict[PassedOverReason, str] = {
+    "hidden_folder": "hidden",
+    "excluded_folder": "excluded",
+    "linked_folder": "linked",
+    "unreadable_folder": "unreadable",
+}
+
+
+def passed_over_line(run: RunResult) -> str:
+    """Return what lies below folders that were given and was not read; often nothing.
+
+    `not read: 2 files (2 hidden), 41 that are no configuration (.py 30, .md 11)`.
+    """
+    counts: dict[PassedOverReason, int] = {}
+    for item in run.passed_over:
+        counts[item.reason] = counts.get(item.reason, 0) + item.number
+    parts: list[str] = []
+    files = [
+        f"{counts[reason]:,} {word}"
+        for reason, word in _OF_FILES.items()
+        if reason in counts
+    ]
+    if files:
+        number = sum(counts.get(reason, 0) for reason in _OF_FILES)
+        parts.append(f"{counted(number, 'file')} ({', '.join(files)})")
+    if "suffix" in counts:
+        suffixes = [item for item in run.passed_over if item.reason == "suffix"]
+        shown = [
+            f"{item.name or _NO_SUFFIX} {item.number:,}"
+            for item in suffixes[:_MOST_SUFFIXES]
+        ]
+        more = ", ..." if len(suffixes) > _MOST_SUFFIXES else ""
+        verb = "that is" if counts["suffix"] == 1 else "that are"
+        text = f"{counts['suffix']:,} {verb} no configuration"
+        parts.append(f"{text} ({', '.join(shown)}{more})")
+    folders = sorted(item.name for item in run.passed_over if item.reason == _BUILD)
+    folders += [
+        f"{counts[reason]:,} {word}"
+        for reason, word in _OF_FOLDERS.items()
+        if reason in counts
+    ]
+    if folders:
+        parts.append(f"the folders {', '.join(folders)}")
+    return f"not read: {', '.join(parts)}" if parts else ""
 
 
 _LEVELS = ("error", "warning", "info")

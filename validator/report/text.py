@@ -1,4 +1,4 @@
-"""The default report: what fails, what could not be judged, and one line of totals."""
+"""The default report: the verdict, what fails, what could not run, then the totals."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,14 +10,14 @@ from speccheck.validator.report.merge_findings import shown_findings, waived_lin
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.summary import (
     LEVELS,
-    Exit,
-    Summary,
-    has_unlisted_gpus,
+    level_counts,
+    passed_over_line,
     settings_names,
     statistics_lines,
     switched_off_lines,
 )
 from speccheck.validator.report.unknowns import unknown_lines
+from speccheck.validator.report.verdict import Exit, first_lines, has_unlisted_gpus
 from speccheck.validator.report.wording import folded_subjects
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import RunResult
@@ -34,21 +34,21 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
         context.full,
     )
     blocks: list[str] = []
-    blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
+    head = (*_verdict(ending, style), header(run, style))
+    blocks.append("\n".join((*head, *_groups(run, style, full=full))))
     blocks.append("\n".join(_editions(context, style)))
     blocks.append(_synthetic(run, style))
-    blocks.append("\n".join(_folded_files(run, full=full)))
+    blocks.append("\n".join(_shown_files(run, style, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
     shown = shown_findings(run.plans)
     if any(item.subjects for item in shown):
-        todo = what_to_do(shown, style, many=many)
-        blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
+        blocks.append(what_to_do(shown, style, many=many))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
     if summary.waived:
         blocks.append("\n".join(waived_lines(run.plans, style, full=full)))
     blocks.append(_unsought(run, style))
-    blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
+    blocks.append("\n".join(unknown_lines(run, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
     if context.statistics:
@@ -56,7 +56,9 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
     blocks.append(
         "\n".join(wrap(remark, style.width, "") for remark in context.remarks)
     )
-    blocks.append(_totals(summary, ending, style))
+    blocks.append(
+        "\n".join((*_unread(run, style, full=full), *_totals(context, style)))
+    )
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -67,29 +69,26 @@ def _editions(context: ReportContext, style: Style) -> list[str]:
 
 
 def header(run: RunResult, style: Style) -> str:
-    """What was judged: files, size of the job, edition and profile."""
+    """What was judged: formats, size of the job, files."""
     dot = f" {style.dot} "
-    edition = ", ".join(edition_names(run))
     if len(run.plans) == 1:
         plan = run.plans[0]
         formats = " + ".join(dict.fromkeys(file.format for file in plan.files))
-        files = plan.files[0].path
-        if len(plan.files) > 1:
-            files = f"one plan from {len(plan.files)} files"
-        size = f", size {plan.size}" if plan.size else ""
-        parts = (
-            files,
-            formats,
-            _gpus(plan, style),
-            edition,
-            f"profile {run.use}{size}",
-            *settings_names(run),
-        )
-        return joined(parts, dot, style.width)
+        files = printable(_names(plan, is_only=False))
+        return joined((f"{formats}: {_gpus(plan, style)}", files), dot, style.width)
     judged = sum(file.state == "judged" for file in run.files)
-    count = f"{len(run.plans):,} plans from {judged:,} files"
-    parts = (count, edition, f"profile {run.use}", *settings_names(run))
-    return joined(parts, dot, style.width)
+    if not run.plans:
+        return counted(len(run.files), "file")
+    return f"{len(run.plans):,} plans from {counted(judged, 'file')}"
+
+
+def basis(run: RunResult) -> Iterator[str]:
+    """By what was judged: edition, profile, settings."""
+    yield ", ".join(edition_names(run))
+    sizes = {plan.size for plan in run.plans}
+    size = next(iter(sizes)) if len(sizes) == 1 else None
+    yield f"profile {run.use}, size {size}" if size else f"profile {run.use}"
+    yield from settings_names(run)
 
 
 def _gpus(plan: JudgedPlan, style: Style) -> str:
@@ -150,6 +149,8 @@ def _measured(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
 def _groups(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     """Which files were judged together, and why."""
     joined_plans = [plan for plan in run.plans if len(plan.files) > 1]
+    if len(run.plans) == 1 and not full:
+        return
     shown = joined_plans if full else joined_plans[:_MOST_GROUPS]
     for plan in shown:
         text = f"together: {_names(plan, is_only=len(run.plans) == 1)}"
@@ -182,14 +183,18 @@ def _synthetic(run: RunResult, style: Style) -> str:
     return wrap(printable(text), style.width, "  ")
 
 
-def _folded_files(run: RunResult, *, full: bool) -> Iterator[str]:
+def _shown_files(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
-    with_message = [file for file in run.files if file.message]
-    words = [file for file in with_message if full or file.is_shown]
-    folded = [file for file in with_message if not full and not file.is_shown]
-    yield from (f"  {printable(file.message)}" for file in words)
-    if not folded:
-        return
+    for file in run.files:
+        if file.message and (full or file.is_shown):
+            yield wrap(printable(file.message), style.width, "  ")
+
+
+def _unread(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
+    """How many files below a folder were not judged, and why."""
+    folded = [
+        file for file in run.files if file.message and not full and not file.is_shown
+    ]
     kinds = [
         f"{count:,} of other kinds"
         if state == "unrecognised"
@@ -198,11 +203,14 @@ def _folded_files(run: RunResult, *, full: bool) -> Iterator[str]:
         if (count := sum(file.state == state for file in folded))
     ]
     if kinds:
-        yield f"  not judged: {' and '.join(kinds)} (--show-files lists them)"
+        yield f"not judged: {' and '.join(kinds)} (--show-files lists them)"
     gaps = sum(file.state == "judged" for file in folded)
     if gaps:
         files = "1 file inherits" if gaps == 1 else f"{gaps} files inherit"
-        yield f"  {files} from files that were not found (--show-files lists them)"
+        yield f"{files} from files that were not found (--show-files lists them)"
+    line = passed_over_line(run)
+    if line:
+        yield wrap(printable(line), style.width, "")
 
 
 def _unsought(run: RunResult, style: Style) -> str:
@@ -226,7 +234,7 @@ def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:
             elif finding.outcome == "not_applicable":
                 name = finding.rule or finding.title
                 reason = f": {finding.message}" if finding.message else ""
-                lines[f"not applicable {finding.clause} {name}{{}}{reason}"] = []
+                lines[f"does not apply {finding.clause} {name}{{}}{reason}"] = []
         for line, subjects in lines.items():
             of = f"  {folded_subjects(subjects)}" if any(subjects) else ""
             yield line.replace("{}", of, 1)
@@ -234,7 +242,7 @@ def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:
 
 def _held(finding: Finding) -> str:
     """With a place for the parts that it is said of."""
-    line = f"holds {finding.clause} {finding.rule}{{}}"
+    line = f"passed {finding.clause} {finding.rule}{{}}"
     if finding.message:
         return f"{line}: {printable(finding.message)}"
     if finding.measured is not None and finding.required is not None:
@@ -242,37 +250,30 @@ def _held(finding: Finding) -> str:
     return line
 
 
-def _totals(summary: Summary, ending: Exit, style: Style) -> str:
-    lines: list[str] = []
-    for level in LEVELS:
-        row = summary.clauses[level]
-        if not any(row.values()):
-            continue
-        parts = [
-            f"{row[outcome]:,} {word}"
-            for outcome, word in (
-                ("pass", "hold"),
-                ("fail", "fail"),
-                ("unknown", "unknown"),
-                ("error", "broken"),
-                ("waived", "waived"),
-                ("not_applicable", "not applicable"),
-            )
-            if row[outcome] or outcome in {"pass", "fail"}
-        ]
-        line = f"{level:<6} " + f" {style.dot} ".join(parts)
-        if level == "must" and summary.coverage is not None:
-            line += f"      coverage {summary.coverage:.0%}"
-        lines.append(line)
-    lines += (
-        wrap(switched_off_line, style.width, "")
-        for switched_off_line in switched_off_lines(summary)
-    )
-    gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
-    lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
-    return "\n".join(lines)
+def _totals(context: ReportContext, style: Style) -> Iterator[str]:
+    """The bookkeeping: edition and profile, and the checks by level and outcome."""
+    summary, full = context.summary, context.full
+    for line in switched_off_lines(summary):
+        yield wrap(line, style.width, "")
+    levels = [
+        text for level in LEVELS if (text := level_counts(summary, level, full=full))
+    ]
+    hint = () if full or not levels else ("--full lists them",)
+    dot = f" {style.dot} "
+    for line in joined(basis(context.run), dot, style.width).splitlines():
+        yield style.paint(line, "dim")
+    for line in joined((*levels, *hint), dot, style.width).splitlines():
+        yield style.paint(line, "dim")
 
 
-def _verdict(ending: Exit, style: Style) -> str:
+def _verdict(ending: Exit, style: Style) -> Iterator[str]:
+    """The first line: what decides, how much could be seen, the exit code."""
     colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
-    return f"{style.paint(ending.word, colour)}: {ending.reason}"
+    if ending.code == 0 and ending.because:
+        colour = "warning"
+    first, *others = first_lines(ending, style.dot, style.width)
+    title = ending.title
+    if first.startswith(title):
+        first = style.paint(title, colour) + first.removeprefix(title)
+    yield first
+    yield from others

@@ -1,10 +1,15 @@
-"""What could not be judged, by what would let it be judged."""
+"""What could not run, by what would let it run."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speccheck.validator.report.style import Style, counted, wrap
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.style import Style, counted, printable, wrap
+from speccheck.validator.report.summary import LEVEL_WORDS
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import JudgedPlan
+from speccheck.validator.run.run import RunResult
 from speccheck.validator.sources.context import FLAGS
 
 _SCALE = "--nodes and --gpus-per-node"
@@ -41,59 +46,234 @@ _FILES = {
     "checkpoint": "the file that states how checkpoints are saved",
 }
 _MEASURED = {"collective_runs", "copy_tests", "matrix_products", "rdma_transfers"}
-_MOST_GROUPS = 5
+_MOST_NEEDS = 8  # of required checks, a row each
+_MOST_OTHERS = 5  # of recommended ones, all in a sentence
+_WIDEST_NEED = 32
 _NUMBER = re.compile(r"\[\d+\]")  # of a part among several: gpus[3].name
+_VERB = re.compile(r"^(?:add|pass|needs) ")
+_BETWEEN = re.compile(r", (?=(?:add|pass|needs) )")
 
 
-def unknown_lines(
-    plans: Iterable[JudgedPlan], style: Style, *, full: bool
-) -> Iterator[str]:
-    """One line for each missing fact with the clauses that wait for it."""
-    ranked, levels = unknown_groups(plans)
-    if not ranked:
-        return
-    yield f"{style.paint('unknown', 'unknown')} {unknown_head(levels)}"
-    for need, clauses in ranked if full else ranked[:_MOST_GROUPS]:
-        text = f"{need.removesuffix('.')}: {', '.join(sorted(clauses))}"
-        yield wrap(text, style.width, "  ")
-    if not full and len(ranked) > _MOST_GROUPS:
-        yield _others(dict(ranked[_MOST_GROUPS:]))
+class MissingFact(Record):
+    """What checks wait for: an option, a file, a value, or why there is none.
+
+    Attributes:
+        need: in words.
+        waiting: how many wait for it, by level and clause; each counts in each plan.
+
+    """
+
+    need: str
+    waiting: Mapping[tuple[str, str], int]
+
+    def number_of(self, *levels: str) -> int:
+        """Return how many checks of these levels wait for it."""
+        return sum(
+            number for (level, _), number in self.waiting.items() if level in levels
+        )
+
+    def clauses(self, *levels: str) -> list[str]:
+        """Return the clauses of these levels that wait for it."""
+        return sorted(clause for level, clause in self.waiting if level in levels)
 
 
-def unknown_head(levels: Mapping[str, str]) -> str:
-    """How many clauses were not judged."""
-    musts = sum(level == "must" for level in levels.values())
-    of_them = "a must" if musts == 1 else "musts"
-    return f"{counted(len(levels), 'clause')} not judged, {musts} of them {of_them}"
+class NotRun(Record):
+    """The checks of a run that apply and did not run.
+
+    Attributes:
+        gaps: what would let them run, that of most required checks first.
+        counts: of checks, by level; one that waits for two things counts once.
+        unwritten: checks that no rule judges yet, by level.
+        doubtful: required checks that only an estimate speaks against.
+
+    """
+
+    gaps: tuple[MissingFact, ...]
+    counts: Mapping[str, int]
+    unwritten: Mapping[str, Sequence[str]]
+    doubtful: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> int:
+        """How many of them are required, and a fact would let them run."""
+        return self.counts["must"]
+
+    @property
+    def others(self) -> int:
+        """How many of them are recommended or optional."""
+        return self.counts["should"] + self.counts["may"]
 
 
-def unknown_groups(
-    plans: Iterable[JudgedPlan],
-) -> tuple[list[tuple[str, set[str]]], dict[str, str]]:
-    """What would let clauses be judged, that of most first; the level of each."""
-    groups: dict[str, set[str]] = {}
-    levels: dict[str, str] = {}
+def not_run(plans: Iterable[JudgedPlan]) -> NotRun:
+    """Return what could not run in the plans, by what it waits for."""
+    gaps: dict[str, Counter[tuple[str, str]]] = {}
+    counts: Counter[str] = Counter()
+    unwritten: dict[str, list[str]] = {"must": [], "should": [], "may": []}
+    doubtful: list[str] = []
     for plan in plans:
-        knows_scale = plan.plan.value("cluster.world_size").value is not None
-        knows_type = plan.plan.value("cluster.instance_type").value is not None
-        for located in plan.findings:
-            finding = located.finding
-            if finding.outcome == "unknown":
-                levels[finding.clause] = finding.clause_level
-                need = ways_to_know(
-                    finding.missing,
-                    finding.message,
-                    knows_scale=knows_scale,
-                    knows_type=knows_type,
-                )
-                groups.setdefault(need, set()).add(finding.clause)
-    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])), levels
+        needs = _needs(plan)
+        for clause in by_clause(
+            located.finding for located in plan.findings if not located.finding.edition
+        ):
+            if clause.outcome != "unknown":
+                continue
+            if clause.clause not in needs:
+                doubtful.append(clause.clause)
+            elif None in needs[clause.clause]:
+                unwritten[clause.clause_level].append(clause.clause)
+            else:
+                counts[clause.clause_level] += 1
+                for need in filter(None, needs[clause.clause]):
+                    key = clause.clause_level, clause.clause
+                    gaps.setdefault(need, Counter())[key] += 1
+    facts = (MissingFact(need, waiting) for need, waiting in gaps.items())
+    ranked = sorted(facts, key=_rank)
+    return NotRun(tuple(ranked), counts, unwritten, tuple(doubtful))
 
 
-def _others(groups: Mapping[str, set[str]]) -> str:
-    clauses = {clause for group in groups.values() for clause in group}
-    reasons = counted(len(groups), "other reason")
-    return f"  {counted(len(clauses), 'clause')} for {reasons}: --full"
+def _rank(fact: MissingFact) -> tuple[int, int, str]:
+    return -fact.number_of("must"), -fact.number_of("should", "may"), fact.need
+
+
+def _needs(plan: JudgedPlan) -> dict[str, dict[str | None, None]]:
+    """What each clause of a plan waits for; None for a rule that is not written."""
+    knows_scale = plan.plan.value("cluster.world_size").value is not None
+    knows_type = plan.plan.value("cluster.instance_type").value is not None
+    needs: dict[str, dict[str | None, None]] = {}
+    for located in plan.findings:
+        finding = located.finding
+        if finding.outcome != "unknown":
+            continue
+        way = ways_to_know(
+            finding.missing,
+            finding.message,
+            knows_scale=knows_scale,
+            knows_type=knows_type,
+        )
+        is_unwritten = not finding.rule and not finding.missing
+        need = None if is_unwritten else supplier(way)
+        needs.setdefault(finding.clause, {})[need] = None
+    return needs
+
+
+def supplier(way: str) -> str:
+    """Return what would supply a fact, without the verb: `--gpu or --instance`."""
+    parts = (_VERB.sub("", part) for part in _BETWEEN.split(way))
+    return " and ".join(part.removesuffix(" as well") for part in parts).removesuffix(
+        "."
+    )
+
+
+def unknown_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
+    """What could not run, by what would let it; required checks first."""
+    result = not_run(run.plans)
+    areas = run.edition.areas
+    if result.required:
+        yield wrap(not_run_head(result), style.width, "")
+        gaps = [gap for gap in result.gaps if gap.number_of("must")]
+        shown = gaps if full else gaps[:_MOST_NEEDS]
+        yield from _rows(shown, ("must",), areas, style, full=full)
+        if len(shown) < len(gaps):
+            yield f"  and {counted(len(gaps) - len(shown), 'other fact')} (--full)"
+    if result.doubtful:
+        yield _in_doubt(result.doubtful, style)
+    if result.others:
+        yield from _others(result, areas, style, full=full)
+    for level, clauses in result.unwritten.items():
+        if clauses and (full or level == "must"):
+            yield _unwritten(clauses, level, style, full=full)
+
+
+def not_run_head(result: NotRun) -> str:
+    """Return how many required checks could not run."""
+    tail = "Tell me more and they will:" if result.required > 1 else "It needs:"
+    return f"{counted(result.required, 'required check')} could not run. {tail}"
+
+
+def _rows(
+    gaps: Sequence[MissingFact],
+    levels: tuple[str, ...],
+    areas: Mapping[str, str],
+    style: Style,
+    *,
+    full: bool,
+) -> Iterator[str]:
+    """Each fact with the areas of the checks that it lets run."""
+    short = [len(gap.need) for gap in gaps if len(gap.need) <= _WIDEST_NEED]
+    column = max(short, default=0)
+    for gap in gaps:
+        lets = _lets(gap, levels, areas, full=full)
+        if len(gap.need) <= column:
+            indent = " " * (column + 5)
+            lines = wrap(lets, style.width, indent).lstrip()
+            yield f"  {printable(gap.need):<{column}}   {lines}"
+        else:
+            yield _hanging(f"{gap.need}: {lets}", style)
+
+
+def _hanging(text: str, style: Style) -> str:
+    first, *rest = wrap(printable(text), style.width - 2, "  ").splitlines()
+    return "\n".join((first, *(f"  {line}" for line in rest)))
+
+
+def _lets(
+    gap: MissingFact, levels: tuple[str, ...], areas: Mapping[str, str], *, full: bool
+) -> str:
+    """`memory (2), kernels (1)`, with the clauses where all is shown."""
+    numbers: Counter[str] = Counter()
+    for (level, clause), number in gap.waiting.items():
+        if level in levels:
+            numbers[clause.partition("-")[0]] += number
+    text = ", ".join(
+        f"{_lower(areas.get(area, area))} ({number:,})"
+        for area, number in numbers.most_common()
+    )
+    return f"{text}: {', '.join(gap.clauses(*levels))}" if full else text
+
+
+def _lower(title: str) -> str:
+    """The title of an area inside a sentence: names keep their capitals."""
+    return title if title[1:] != title[1:].lower() else title.lower()
+
+
+def _in_doubt(clauses: Sequence[str], style: Style) -> str:
+    names = ", ".join(dict.fromkeys(clauses))
+    verb, them = ("is", "it") if len(clauses) == 1 else ("are", "them")
+    number = f"{counted(len(clauses), 'required check')} {verb} in doubt"
+    text = f"{number}: only an estimate speaks against {them} ({names})."
+    return wrap(text, style.width, "")
+
+
+def _unwritten(clauses: Sequence[str], level: str, style: Style, *, full: bool) -> str:
+    """That checks apply which no rule judges: no evidence would let them run."""
+    number = counted(len(clauses), f"{LEVEL_WORDS[level]} check")
+    names = f": {', '.join(dict.fromkeys(clauses))}" if full else ""
+    return wrap(f"{number} without a rule yet{names}.", style.width, "")
+
+
+def _others(
+    result: NotRun, areas: Mapping[str, str], style: Style, *, full: bool
+) -> Iterator[str]:
+    """The recommended checks: in a sentence, with rows where all is shown."""
+    levels = ("should", "may")
+    gaps = sorted(
+        (gap for gap in result.gaps if gap.number_of(*levels)),
+        key=lambda gap: (-gap.number_of(*levels), gap.need),
+    )
+    number = counted(result.others, "recommended check")
+    also = " either" if result.required else ""
+    if full:
+        yield f"{number} could not run{also}:"
+        yield from _rows(gaps, levels, areas, style, full=True)
+        return
+    named = [gap for gap in gaps if len(gap.need) <= _WIDEST_NEED][:_MOST_OTHERS]
+    needs = [f"{printable(gap.need)} ({gap.number_of(*levels):,})" for gap in named]
+    rest = len(gaps) - len(named)
+    if rest:
+        needs.append(counted(rest, "other fact") if needs else counted(rest, "fact"))
+    words = ", ".join(needs[:-1]) + (" and " if needs[1:] else "") + needs[-1]
+    they = "It needs" if result.others == 1 else "They need"
+    yield wrap(f"{number} could not run{also}. {they} {words}.", style.width, "")
 
 
 def ways_to_know(

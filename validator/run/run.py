@@ -1,5 +1,6 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from speccheck.validator.editions.edition import Edition
@@ -14,6 +15,8 @@ from speccheck.validator.run.judging import (
 )
 from speccheck.validator.sources.files import (
     FileStatus,
+    PassedOver,
+    PassedOverCounts,
     ReadFile,
     excluded_file,
     find_files,
@@ -44,6 +47,7 @@ class RunResult(Record):
         settings: the files that hold for all of it, the closest first.
         is_isolated: settings were not read.
         second: a shadow edition, which only warns.
+        passed_over: what lies below folders that were given and was not read.
 
     """
 
@@ -56,6 +60,7 @@ class RunResult(Record):
     settings: tuple[str, ...] = ()
     is_isolated: bool = False
     second: ShadowEdition | None = None
+    passed_over: tuple[PassedOver, ...] = ()
 
 
 def all_readers(request: Request) -> Readers:
@@ -68,7 +73,7 @@ def all_readers(request: Request) -> Readers:
 
 
 def read_all(
-    request: Request, readers: Readers
+    request: Request, readers: Readers, passed_over: PassedOverCounts | None = None
 ) -> Iterator[tuple[list[FileStatus], list[ReadFile]]]:
     """Read the files in batches: the named ones together, each folder by itself."""
     statuses: list[FileStatus] = []
@@ -76,7 +81,7 @@ def read_all(
     batch: tuple[str, ...] | None = None
     excluded = _exclusion(request)
     own = own_files(request.judging.policy, request.tailoring)
-    for path, named in find_files(request.arguments, excluded):
+    for path, named in find_files(request.arguments, excluded, passed_over):
         if path in own and not named:
             continue
         key = ("named",) if named else ("folder", path.rpartition("/")[0])
@@ -145,21 +150,23 @@ def read_node(
     raise NoSnapshot(message)
 
 
-def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
+def read_plans(
+    request: Request, passed_over: PassedOverCounts | None = None
+) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
     """Read the files in batches and say which of them make one plan.
 
-    A machine without files is judged by itself.
+    A machine without files is judged by itself. What a search passes over is counted.
     """
     readers = all_readers(request)
     if request.node is None:
-        yield from _read_plans(request, readers)
+        yield from _read_plans(request, readers, passed_over)
         return
     status, node = read_node(request.node, readers, request.snapshot)
     if not request.arguments:
         yield [status], [PlanFiles((node,))]
         return
     reason = f"judged on the machine of {status.path}"
-    for statuses, groups in _read_plans(request, readers):
+    for statuses, groups in _read_plans(request, readers, passed_over):
         plans = [
             PlanFiles((*plan_files.files, node), (*plan_files.reasons, reason))
             for plan_files in groups
@@ -169,9 +176,9 @@ def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFi
 
 
 def _read_plans(
-    request: Request, readers: Readers
+    request: Request, readers: Readers, passed_over: PassedOverCounts | None
 ) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
-    for statuses, files in read_all(request, readers):
+    for statuses, files in read_all(request, readers, passed_over):
         if request.each:
             yield statuses, each_alone(files)
         else:
@@ -205,7 +212,8 @@ def run(request: Request, state: RunState | None = None) -> RunResult:
     state = state or RunState(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
-    for file_statuses, groups in read_plans(request):
+    passed_over: PassedOverCounts = Counter()
+    for file_statuses, groups in read_plans(request, passed_over):
         for status in file_statuses:
             # A file that another one names may lie in a folder of its own turn.
             if not status.followed or status.path not in statuses:
@@ -228,4 +236,8 @@ def run(request: Request, state: RunState | None = None) -> RunResult:
         request.judging.settings,
         request.is_isolated,
         None if state.shadow is None else state.shadow.summary,
+        tuple(
+            PassedOver(reason, name, count)
+            for (reason, name), count in passed_over.most_common()
+        ),
     )

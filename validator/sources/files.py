@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -13,7 +14,11 @@ from speccheck.validator.evidence.references import BrokenReference, References
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.documents.document import Document, ReadError
-from speccheck.validator.sources.documents.reading import read_stream, read_text
+from speccheck.validator.sources.documents.reading import (
+    MAXIMUM_BYTES,
+    read_stream,
+    read_text,
+)
 from speccheck.validator.sources.reader import (
     CaptureReader,
     Fact,
@@ -132,7 +137,40 @@ _SKIPPED_FILES = frozenset(
         "speccheck.toml",
     }
 )
+# Where tools keep what is theirs: nobody looks for a configuration there.
+_OF_TOOLS = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _MAXIMUM_FILES = 100_000
+# Why a file or folder below a folder that was given is not read.
+PassedOverReason = Literal[
+    "suffix",
+    "hidden",
+    "large",
+    "requirements",
+    "excluded",
+    "beyond_limit",
+    "hidden_folder",
+    "build_folder",
+    "excluded_folder",
+    "linked_folder",
+    "unreadable_folder",
+]
+# By reason and name: a suffix, what a folder is called, or nothing.
+PassedOverCounts = Counter[tuple[PassedOverReason, str]]
+
+
+class PassedOver(Record):
+    """Files or folders that a search does not read.
+
+    Attributes:
+        reason: why.
+        name: the suffix they share, or what they are called; may be empty.
+        number: how many.
+
+    """
+
+    reason: PassedOverReason
+    name: str
+    number: int
 
 
 class FileStatus(Record):
@@ -186,49 +224,96 @@ class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own messa
 
 
 def find_files(
-    arguments: Iterable[str], excludes: Excludes | None = None
+    arguments: Iterable[str],
+    excludes: Excludes | None = None,
+    passed_over: PassedOverCounts | None = None,
 ) -> Iterator[tuple[str, bool]]:
     """Yield each file to read, and whether the user named it; folders are searched.
 
     What is excluded is not searched; a file that is named is there all the same.
 
     A file has one name, whichever way the user or another file leads to it: that of
-    `./a.yaml` is `a.yaml`.
+    `./a.yaml` is `a.yaml`. What a search passes over is counted in `passed_over`.
     """
     seen: set[str] = set()
+    counts: PassedOverCounts = Counter() if passed_over is None else passed_over
     for argument in arguments:
-        is_folder = os.path.isdir(argument)
-        result = _search(argument, excludes) if is_folder else ((argument, True),)
-        for given, named in result:
+        named = not os.path.isdir(argument)
+        for given in (argument,) if named else _search(argument, excludes, counts):
             path = os.path.normpath(given)
             if path not in seen:
                 seen.add(path)
                 yield path, named
 
 
-def _search(folder: str, excludes: Excludes | None) -> Iterator[tuple[str, bool]]:
+def _search(
+    folder: str, excludes: Excludes | None, passed_over: PassedOverCounts
+) -> Iterator[str]:
+    """Yield the files below a folder that may be configurations, and count the rest."""
     count = 0
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in _SKIPPED_FOLDERS
-            and not (excludes and excludes(os.path.join(where, name)))
-        )
+
+    def note_unreadable(_: OSError) -> None:
+        passed_over["unreadable_folder", ""] += 1
+
+    for where, folders, names in os.walk(folder, onerror=note_unreadable):
+        kept: list[str] = []
+        for name in sorted(folders):
+            reason = _reason_of_folder(where, name, excludes)
+            if reason is None:
+                kept.append(name)
+            elif name not in _OF_TOOLS:
+                called = name if reason == "build_folder" else ""
+                passed_over[reason, called] += 1
+        folders[:] = kept
         for name in sorted(names):
-            path = os.path.join(where, name)
-            if is_searched(name) and not (excludes and excludes(path)):
+            why = _reason_of_file(where, name, excludes)
+            if why is not None:
+                suffix = os.path.splitext(name)[1] if why == "suffix" else ""
+                passed_over[why, suffix.lower()] += 1
+            elif count == _MAXIMUM_FILES:
+                passed_over["beyond_limit", ""] += 1
+            else:
                 count += 1
-                if count > _MAXIMUM_FILES:
-                    return
-                yield path, False
+                yield os.path.join(where, name)
+
+
+def _reason_of_folder(
+    where: str, name: str, excludes: Excludes | None
+) -> PassedOverReason | None:
+    """Why a folder is not searched; None for one that is."""
+    if name.startswith("."):
+        return "hidden_folder"
+    if name in _SKIPPED_FOLDERS:
+        return "build_folder"
+    path = os.path.join(where, name)
+    if excludes and excludes(path):
+        return "excluded_folder"
+    return "linked_folder" if os.path.islink(path) else None
+
+
+def _reason_of_file(
+    where: str, name: str, excludes: Excludes | None
+) -> PassedOverReason | None:
+    """Why a file below a folder is not read; None for one that is."""
+    if not is_searched(name):
+        if name in _SKIPPED_FILES:
+            return "requirements"
+        is_config = name.lower().endswith(SEARCHED_SUFFIXES)
+        return "hidden" if is_config and name.startswith(".") else "suffix"
+    path = os.path.join(where, name)
+    if excludes and excludes(path):
+        return "excluded"
+    try:
+        return "large" if os.path.getsize(path) > MAXIMUM_BYTES else None
+    except OSError:
+        return None  # which reading it says in its own words
 
 
 def is_searched(name: str) -> bool:
     """Return whether a file of that name is read where its folder is given."""
     is_shown = not name.startswith(".") or name.startswith(".env")
-    return name.endswith(SEARCHED_SUFFIXES) and is_shown and name not in _SKIPPED_FILES
+    is_suffix = name.lower().endswith(SEARCHED_SUFFIXES)
+    return is_suffix and is_shown and name not in _SKIPPED_FILES
 
 
 def read_file(
@@ -260,6 +345,8 @@ def read_file(
         if error.kind == "syntax" and is_printed:
             return _unrecognised(name, named=named), []
         return _unread(source, readers, _failed(name, error, named=named)), []
+    if not result and format_id is not None and named:
+        return _of_other_format(source, readers, format_id), []
     if not result:
         return _unrecognised(name, named=named), []
     detection = result[0].detection
@@ -324,10 +411,21 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
 
+def _of_other_format(source: Source, readers: Readers, format_id: str) -> FileStatus:
+    """The status of a file of which nothing is of the format that the user names."""
+    recognised = _read(source, readers, None)
+    remedy = "name the format that it has"
+    if recognised:
+        looks_like = recognised[0].detection.format
+        remedy = f"it looks like {looks_like}: leave --format out"
+    message = f"{source.name}: nothing in it is of the format {format_id}; {remedy}"
+    return FileStatus(source.name, state="unreadable", message=message)
+
+
 def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Recognised]:
     if format_id is not None:
         return _read_as(source, readers, format_id)
-    if not source.name.endswith(SEARCHED_SUFFIXES):
+    if not source.name.lower().endswith(SEARCHED_SUFFIXES):
         captured = _read_capture(source, readers)
         if captured is not None:
             return [captured]
@@ -455,10 +553,27 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognis
         raise UnknownFormat(message)
     detection = Detection(format_id, 1.0)
     if isinstance(reader, ScriptReader):
+        if reader.detect(source) <= 0:
+            return []
         return [_read_script(source, readers, detection, reader.role)]
     if isinstance(reader, CaptureReader):
+        if reader.detect(source) <= 0:
+            return []
         return [_Recognised(detection, reader.role, (reader.read(source),))]
-    return [
-        _read_document(document, readers, reader, detection, source.environment)
+    recognised = (
+        (
+            reader.detect(document),
+            _read_document(document, readers, reader, detection, source.environment),
+        )
         for document in source.documents
-    ]
+    )
+    return [item for score, item in recognised if score > 0 or _states_something(item)]
+
+
+def _states_something(item: _Recognised) -> bool:
+    """Whether a document that does not look like its format states a value in it."""
+    return any(
+        fact.status == "stated"
+        for reading in item.readings
+        for fact in reading.facts.facts
+    )

@@ -19,7 +19,8 @@ _UNDONE = {"inline-ignores": "--no-inline-ignores"}
 # As the page and the schema list them.
 _ORDER = (
     *(EXTEND, "spec", "warn", "tailoring", "profile", "select", "ignore"),
-    *("extend-select", "extend-ignore", MANDATORY, "fail-on", "output", "color"),
+    *("extend-select", "extend-ignore", MANDATORY, "fail-on", "require"),
+    *("min-coverage", "output", "color"),
     *("full", "plugins", "by-folder", "each", "skip-unknown", "exclude"),
     *("force-exclude", "waivers", "baseline", "inline-ignores", *IGNORES_BY_FILE),
     *(LEVELS, "facts.gpu", "facts.gpus-per-node", "facts.nodes", "facts.instance"),

@@ -5,7 +5,7 @@ No font, no picture from elsewhere. The same run gives the same bytes.
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Finding
@@ -50,18 +50,20 @@ from speccheck.validator.report.merge_findings import (
 )
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.summary import (
+    LEVEL_WORDS,
     LEVELS,
+    OUTCOME_WORDS,
     Summary,
+    passed_over_line,
     rule_counts,
     switched_off_lines,
 )
 from speccheck.validator.report.text import header
 from speccheck.validator.report.topology_svg import topology_html
-from speccheck.validator.report.unknowns import unknown_groups, unknown_head
+from speccheck.validator.report.unknowns import MissingFact, not_run
 from speccheck.validator.report.wording import folded_subjects, with_numbers, written
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import RunResult
-from speccheck.validator.sources.files import FileStatus
 
 _WIDE = Style(unicode=True, width=10**6)
 _SHEETS = ("html_topology",)
@@ -71,14 +73,6 @@ _MOST_FILES = 400
 _FEW_FILES = 12  # are seen at a glance
 _FEWEST_COUNTED = 12  # findings: fewer are seen at a glance
 _COLOURS = {0: "good", 1: "error", 3: "unknown"}
-_OUTCOMES = {
-    "pass": "hold",
-    "fail": "fail",
-    "unknown": "unknown",
-    "error": "broken",
-    "waived": "waived",
-    "not_applicable": "not applicable",
-}
 _COUNTED = {
     "error": "errors",
     "warning": "warnings",
@@ -102,7 +96,7 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
         Figure('<a class="skip" href="#findings">to the findings</a>\n'),
         _head(context),
     )
-    title = f"{ending.word}: {ending.reason}"
+    title = ending.line("\u00b7")
     yield from page(title, top, _sections(context), sheets=_SHEETS)
 
 
@@ -127,8 +121,8 @@ def _head(context: ReportContext) -> Figure:
     return page_header(
         _COLOURS.get(ending.code, "error"),
         "speccheck report",
-        ending.word,
-        ending.reason,
+        ending.title,
+        "; ".join(filter(None, (*ending.details, ending.why))),
         facts,
         above=Paragraph(header(run, _WIDE), "judged"),
     )
@@ -162,17 +156,19 @@ def _sections(context: ReportContext) -> Iterator[ReportSection]:
     yield ReportSection("rules", "Failures by rule", _rules(context))
     yield ReportSection("findings", f"Findings{total}", findings)
     yield ReportSection("waived", f"Waived ({len(waived):,})", _waived(waived))
-    yield ReportSection("unknown", "Not judged", _unknown(plans))
-    yield ReportSection("holds", "What holds", _holding(plans))
+    yield ReportSection("unknown", "Not run", _unknown(plans))
+    yield ReportSection("holds", "Passed", _holding(plans))
     yield ReportSection("plan", "Plans" if many else "Plan", plan_parts(plans))
     yield ReportSection("measured", "Measured", measured_parts(measured))
-    yield ReportSection("files", "Files", _files(run.files))
+    yield ReportSection("files", "Files", _files(run))
 
 
 def _nothing(plans: Sequence[JudgedPlan], waived: Sequence[Shown]) -> Paragraph:
-    words = "Nothing that was judged fails." if plans else "Nothing was judged."
+    words = (
+        "Nothing wrong was found in what could run." if plans else "Nothing was judged."
+    )
     if waived:
-        words = "Nothing that was judged fails but what is waived, which is told below."
+        words = "Nothing wrong was found but what is waived, which stands below."
     return note(words)
 
 
@@ -196,8 +192,8 @@ def _coverage(context: ReportContext) -> Iterator[Parts]:
     """Clauses by level and outcome, what was switched off, warnings of settings."""
     yield _clauses(context.summary)
     yield note(
-        "Coverage is the share of the musts that apply which were judged. What is "
-        "unknown or waived is no pass."
+        "What could not run or is waived is no pass. Coverage is the share of the "
+        "required checks that could run."
     )
     editions = edition_remarks(context.run, full=True)
     for text in (
@@ -212,27 +208,27 @@ def _clauses(summary: Summary) -> Table:
     rows = {level: summary.clauses[level] for level in LEVELS}
     used = [
         name
-        for name in _OUTCOMES
+        for name in OUTCOME_WORDS
         if name in {"pass", "fail", "unknown"}
         or any(counts[name] for counts in rows.values())
     ]
     judged = [name for name in used if name != "not_applicable"]
     idle = [name for name in used if name not in judged]
-    heads = [">" + _OUTCOMES[name] for name in judged]
-    heads += [">coverage", *(">" + _OUTCOMES[name] for name in idle)]
+    heads = [">" + OUTCOME_WORDS[name] for name in judged]
+    heads += [">coverage", *(">" + OUTCOME_WORDS[name] for name in idle)]
     lines: list[list[Parts]] = []
     for level, counts in rows.items():
         if any(counts.values()):
             is_must = level == "must" and summary.coverage is not None
             lines.append(
                 [
-                    level,
+                    LEVEL_WORDS[level],
                     *(_count(name, counts[name], level) for name in judged),
                     f"{summary.coverage:.0%}" if is_must else "",
                     *(_count(name, counts[name], level) for name in idle),
                 ]
             )
-    return Table("Clauses by level and outcome", ("clauses", *heads), lines, "narrow")
+    return Table("Checks by level and outcome", ("checks", *heads), lines, "narrow")
 
 
 def _count(name: str, number: int, level: str) -> Parts:
@@ -344,30 +340,36 @@ def _waived(showns: Sequence[Shown]) -> Parts:
 
 def _unknown(plans: Sequence[JudgedPlan]) -> Parts:
     """What would let clauses be judged, and which."""
-    groups, levels = unknown_groups(plans)
-    if not groups:
-        return ""
-    rows = [
-        (need.removesuffix("."), joined(_musts_bold(sorted(clauses), levels)))
-        for need, clauses in groups
+    result = not_run(plans)
+    rows: list[Sequence[Parts]] = [
+        (gap.need, joined(_required_bold(gap))) for gap in result.gaps
     ]
-    heads = ("what would let it be judged", "clauses")
-    table = Table("What could not be judged", heads, rows)
-    return note(f"{unknown_head(levels)}; musts are bold."), table
+    bare = [clause for clauses in result.unwritten.values() for clause in clauses]
+    for text, clauses in (
+        ("nothing yet: there is no rule", bare),
+        ("better evidence: only an estimate speaks against it", result.doubtful),
+    ):
+        if clauses:
+            words = (Word(clause, "id") for clause in dict.fromkeys(clauses))
+            rows.append((text, joined(words)))
+    if not rows:
+        return ""
+    heads = ("what would let it run", "clauses")
+    count = counted(result.required, "required check")
+    others = counted(result.others, "recommended check")
+    text = f"{count} and {others} could not run; required ones are bold."
+    return note(text), Table("What could not run", heads, rows)
 
 
-def _musts_bold(
-    clauses: Iterable[str], levels: Mapping[str, str]
-) -> Iterator[Strong | Word]:
-    for clause in clauses:
-        is_must = levels[clause] == "must"
-        yield Strong(clause, "id") if is_must else Word(clause, "id")
+def _required_bold(gap: MissingFact) -> Iterator[Strong | Word]:
+    yield from (Strong(clause, "id") for clause in gap.clauses("must"))
+    yield from (Word(clause, "id") for clause in gap.clauses("should", "may"))
 
 
 def _holding(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
-    """What holds, and what does not apply, folded."""
+    """What passed, and what does not apply, folded."""
     for outcome, verbs in (
-        ("pass", ("holds", "hold")),
+        ("pass", ("passed", "passed")),
         ("not_applicable", ("do not apply", "do not apply")),
     ):
         result: dict[tuple[str, str, str], list[Finding]] = {}
@@ -405,8 +407,12 @@ def _measured_or_said(finding: Finding) -> str:
     return f"{written(finding.measured)} against {written(finding.required)}"
 
 
-def _files(files: Sequence[FileStatus]) -> Iterator[Parts]:
+def _files(run: RunResult) -> Iterator[Parts]:
     """The files of the run: those that were not judged first."""
+    files = run.files
+    passed_over = passed_over_line(run)
+    if passed_over:
+        yield note(passed_over)
     if not files:
         return
     order = list(_STATES)

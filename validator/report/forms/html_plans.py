@@ -92,7 +92,7 @@ def _overview(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
         )
         rows.append((-counts[0], -counts[1], len(rows), cells))
     rows.sort(key=lambda row: row[:3])
-    heads = ("plan", "format", ">GPUs", ">errors", ">warnings", ">unknown musts")
+    heads = ("plan", "format", ">GPUs", ">errors", ">warnings", ">required, not run")
     yield Table("Plans", heads, [cells for *_, cells in rows[:_MOST_LISTED]], "long")
     if len(rows) > _MOST_LISTED:
         yield note(f"and {len(rows) - _MOST_LISTED:,} more plans")

@@ -94,7 +94,7 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
 def failure_report(message: str, code: int) -> str:
     """The document of a run that could not begin: one error."""
     text = (clean(message), f"exit code {code}")
-    case = TestCase(_VERDICT, "error", clean(message), "not run", text)
+    case = TestCase(_VERDICT, "error", clean(message), "no verdict", text)
     return "".join(_document([TestSuite(_TOOL, _TOOL, (case,))]))
 
 
@@ -115,7 +115,12 @@ def _of_run(context: ReportContext) -> TestSuite:
 
 
 def _properties(context: ReportContext) -> Iterator[tuple[str, str]]:
-    """What is not as in the edition: own numbers, and a second edition that warns."""
+    """The verdict, and what is not as in the edition: own numbers, a second one."""
+    yield "verdict", clean(context.ending.reason)
+    yield "exit code", str(context.ending.code)
+    required = context.summary.required_clauses
+    for name, number in required._asdict().items():
+        yield f"required checks {name}", str(number)
     lines = edition_remarks(context.run, full=True)
     if lines:
         yield "edition", clean(", ".join(edition_names(context.run)))
@@ -152,7 +157,7 @@ def _part(located: LocatedFinding, context: ReportContext) -> _Part | None:
         return _Part(*_failed(finding, context.fail_on), located)
     if finding.outcome == "unknown":
         is_wanted = _is_wanted(finding, context.run.use)
-        return _Part("error" if is_wanted else "skipped", "not judged", located)
+        return _Part("error" if is_wanted else "skipped", "not run", located)
     if finding.is_loosened:
         return _Part("skipped", "loosened", located)
     if finding.outcome == "not_applicable":

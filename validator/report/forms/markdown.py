@@ -21,7 +21,14 @@ from speccheck.validator.report.merge_findings import (
     waiver_words,
 )
 from speccheck.validator.report.style import Style, counted, printable
-from speccheck.validator.report.summary import LEVELS, Summary, switched_off_lines
+from speccheck.validator.report.summary import (
+    LEVEL_WORDS,
+    LEVELS,
+    OUTCOME_WORDS,
+    Summary,
+    passed_over_line,
+    switched_off_lines,
+)
 from speccheck.validator.report.text import header
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.report.wording import folded_subjects, with_numbers
@@ -112,12 +119,15 @@ def markdown_text(context: ReportContext, most_bytes: int) -> str:
 
 def _head(context: ReportContext) -> Iterator[str]:
     run, summary, ending = context.run, context.summary, context.ending
-    yield f"### speccheck: {ending.word}\n\n"
-    yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
+    yield f"### speccheck: {escaped(ending.title)}\n\n"
+    details = "; ".join(filter(None, (*ending.details, ending.why)))
+    yield f"**{escaped(details)}** " if details else ""
+    yield f"(exit code {ending.code})\n\n"
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
     yield from _totals(summary)
     editions = edition_remarks(run)
-    silenced = [*editions, *switched_off_lines(summary), *run.warnings]
+    passed_over = filter(None, [passed_over_line(run)])
+    silenced = [*editions, *switched_off_lines(summary), *run.warnings, *passed_over]
     if silenced:
         yield "".join(f"- {escaped(_clipped(text))}\n" for text in silenced) + "\n"
     unread = [
@@ -133,22 +143,18 @@ def _head(context: ReportContext) -> Iterator[str]:
 
 
 def _totals(summary: Summary) -> Iterator[str]:
-    names = ("pass", "fail", "unknown", "error", "waived", "not_applicable")
-    words = ("hold", "fail", "unknown", "broken", "waived", "not applicable")
     rows = {level: summary.clauses[level] for level in LEVELS}
     used = [
         (name, word)
-        for name, word in zip(names, words, strict=True)
+        for name, word in OUTCOME_WORDS.items()
         if name in {"pass", "fail"} or any(row[name] for row in rows.values())
     ]
-    yield f"| clauses | {' | '.join(word for _, word in used)} |\n"
+    yield f"| checks | {' | '.join(word for _, word in used)} |\n"
     yield f"| --- |{' --: |' * len(used)}\n"
     for level, row in rows.items():
         if any(row.values()):
             cells = " | ".join(f"{row[name]:,}" for name, _ in used)
-            yield f"| {level} | {cells} |\n"
-    if summary.coverage is not None:
-        yield f"\nCoverage of the musts: {summary.coverage:.0%}\n"
+            yield f"| {LEVEL_WORDS[level]} | {cells} |\n"
     yield "\n"
 
 
@@ -171,11 +177,19 @@ def _parts(context: ReportContext) -> Iterator[_Part]:
         rows = tuple(_waived_row(shown, many=many) for shown in waived)
         title = f"{counted(len(waived), 'waived finding')}"
         yield _Part("waived finding", title, rows, _HEADS["waived"], is_open=False)
-    lines = list(unknown_lines(plans, _WIDE, full=True))
+    lines = list(unknown_lines(context.run, _WIDE, full=True))
     if lines:
-        rows = tuple(f"- {escaped(_clipped(line))}\n" for line in lines[1:])
-        title = escaped(lines[0].removeprefix("unknown "))
+        rows = tuple(_line(line) for line in lines)
+        title = "What could not run"
         yield _Part("reason", title, rows, _HEADS["unknown"], is_open=False)
+
+
+def _line(text: str) -> str:
+    """What could not run: a heading, or a fact in the list below it."""
+    is_fact = text.startswith(" ")
+    need, gap, lets = text.strip().partition("   ")
+    line = escaped(_clipped(f"{need}: {lets.strip()}" if gap else need))
+    return f"- {line}\n" if is_fact else f"\n{line}\n\n"
 
 
 def _row(shown: Shown, *, many: bool) -> str:
@@ -246,7 +260,8 @@ def _foot(context: ReportContext) -> str:
     stage = escaped(f"edition {edition.id} ({edition.stage})")
     text = tailored_headline(edition)
     own = f", {text}" if text else ""
-    return f"speccheck {VERSION}, {stage}, sha256 `{edition.sha256[:16]}`{own}\n"
+    use = f"profile {context.run.use}"
+    return f"speccheck {VERSION}, {use}, {stage}, sha256 `{edition.sha256[:16]}`{own}\n"
 
 
 def _clipped(text: str) -> str:

@@ -160,7 +160,7 @@ MOST_RESULTS = 5_000
 _MOST_RELATED = 99  # GitHub shows a hundred locations of a result
 _COMPLETE = (0, 1, 3)  # exit codes of runs that saw all that they were given
 _KINDS = {"pass": "pass", "not_applicable": "notApplicable", "unknown": "open"}
-_HELD = {"pass": "holds", "not_applicable": "does not apply"}
+_HELD = {"pass": "passed", "not_applicable": "does not apply"}
 
 Row = dict[str, object]
 _encode = partial(json.dumps, ensure_ascii=False)
@@ -258,6 +258,7 @@ def _properties(context: ReportContext) -> Row:
             "tailoring": tailoring_of(context.run.edition),
         },
         "secondEdition": context.run.second and context.run.second.edition.id,
+        "requiredClauses": summary.required_clauses._asdict(),
         "coverage": summary.coverage and round(summary.coverage, 4),
         "clauses": summary.clauses,
     }
@@ -297,7 +298,7 @@ def unknown_musts(run: RunResult) -> Iterator[str]:
             finding = located.finding
             if finding.outcome == "unknown" and finding.clause_level == "must":
                 name = f"{finding.clause} {finding.rule or finding.title}"
-                text = f"{name} could not be judged: {finding.message}"
+                text = f"{name} could not run: {finding.message}"
                 plans[text] = plans.get(text, 0) + 1
     for text, number in plans.items():
         yield f"{text} ({counted(number, 'plan')})" if len(run.plans) > 1 else text
@@ -410,7 +411,7 @@ def _linked(place: Location) -> str:
 def _other(finding: Finding, file: str, log: _Log) -> Row:
     """What holds, does not apply, or could not be judged: for `--full`."""
     name = finding.rule or finding.clause
-    text = finding.message or _HELD.get(finding.outcome, "could not be judged")
+    text = finding.message or _HELD.get(finding.outcome, "could not run")
     subject = f"{finding.subject}: " if finding.subject else ""
     return {
         "ruleId": name,

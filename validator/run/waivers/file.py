@@ -29,6 +29,11 @@ FIELDS = (
     *("reason", "owner", "until", "permanent", "ticket"),
 )
 _TOP = ("schema", "waivers")
+# What is shorter says nothing to who reads it later.
+_SHORTEST = {
+    "reason": (10, "say in 10 characters or more why it may fail"),
+    "owner": (2, "say who answers for it, in 2 characters or more"),
+}
 _WILD = re.compile(r"[*?]")
 
 
@@ -161,6 +166,10 @@ class _File:
         value = row.get(field)
         if not isinstance(value, str) or not value.strip():
             raise self._fault(at, f"{field} is missing: a text that says it")
+        least, remedy = _SHORTEST[field]
+        if len(value.strip()) < least:
+            message = f"{field} = {value.strip()}: {remedy}"
+            raise self._fault((*at, field), message)
         return kept(value)
 
     def _list(self, row: Mapping[object, object], at: KeyPath, field: str) -> list[str]:
