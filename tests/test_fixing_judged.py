@@ -68,7 +68,7 @@ def give_fixes(
 def deletes_deprecated(finding: Finding) -> Fix | None:
     if finding.rule != "deprecated_variable":
         return None
-    return Fix("delete it", tuple(map(to_remove, finding.places)), is_safe=True)
+    return Fix("delete it", tuple(map(to_remove, finding.places)), because="same meaning")
 
 
 def test_what_brings_an_error_is_left_out(
@@ -109,7 +109,7 @@ def test_what_does_not_mend_is_left_out(
         if finding.rule != "deprecated_variable":
             return None
         change = to_set(finding.places[0], 3)
-        return Fix("set it", (change,), is_safe=True)
+        return Fix("set it", (change,), because="same meaning")
 
     give_fixes(monkeypatch, other_value)
     (folder / "a.sh").write_text(OLD)
@@ -129,7 +129,7 @@ def test_what_makes_a_file_unreadable_is_left_out(
             return None
         place = finding.places[0]
         changes = (to_rename(place, "SOME_VARIABLE"),)
-        return Fix("rename it", changes, is_safe=True)
+        return Fix("rename it", changes, because="same meaning")
 
     give_fixes(monkeypatch, other_file)
     (folder / "a.env").write_text("NCCL_ASYNC_ERROR_HANDLING=1\n")
@@ -173,7 +173,7 @@ def test_a_fix_is_all_or_nothing_over_files(
         place = finding.places[0]
         other = Place("elsewhere.yaml", "a", ("a",))
         changes = (to_rename(place, f"TORCH_{place.key}"), to_set(other, 1))
-        return Fix("both", changes, is_safe=True)
+        return Fix("both", changes, because="same meaning")
 
     give_fixes(monkeypatch, both)
     (folder / "a.sh").write_text(OLD)

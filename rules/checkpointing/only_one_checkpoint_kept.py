@@ -62,5 +62,5 @@ def only_one_checkpoint_kept(
         required=limit.keep_min,
         cost="a checkpoint that cannot be loaded ends the run",
         remedy=f"Keep {limit.keep_min} or more.",
-        fix=rewritten(keep, limit.keep_min, stated, is_safe=True),
+        fix=rewritten(keep, limit.keep_min, stated),
     )

@@ -53,5 +53,5 @@ def save_bound_to_parallelism(
         required="parallel",
         cost="the run cannot go on with other degrees, or on another number of GPUs",
         remedy=f"Delete {_SERIAL}.",
-        fix=without_keys(stated_keys, is_safe=True),
+        fix=without_keys(stated_keys),
     )

@@ -65,5 +65,5 @@ def algorithm_pinned(
             measured=text,
             required="not set",
             cost="the best algorithm of most sizes is excluded",
-            fix=without_variables([variable], is_safe=False),
+            fix=without_variables([variable]),
         )

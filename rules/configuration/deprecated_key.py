@@ -101,13 +101,16 @@ def _gone(file: KeyedFile, table: FrameworkKeys) -> Iterator[tuple[StatedKey, Ke
 
 def _fix(file: KeyedFile, keys: Sequence[tuple[StatedKey, KeyRow]]) -> Fix | None:
     """All keys by their new names; None where one of them means something else."""
-    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in keys]
+    fixes = [renamed_key(file, key, row) for key, row in keys]
     certain = [fix for fix in fixes if fix is not None]
     if len(certain) < len(fixes):
         return None
+    are_read = all(fix.is_safe for fix in certain)
     says = "; ".join(fix.says for fix in certain)
     return combined(
-        says, (change for fix in certain for change in fix.changes), is_safe=True
+        says,
+        (change for fix in certain for change in fix.changes),
+        because="same meaning" if are_read else "",
     )
 
 

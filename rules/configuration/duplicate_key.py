@@ -56,5 +56,5 @@ def _fix(twice_stated_key: TwiceStatedKey, *, refused: bool) -> Fix | None:
         return None
     says = f"delete the first {twice_stated_key.key}"
     return Fix(
-        says, (to_remove(twice_stated_key.first),), is_safe=twice_stated_key.is_equal
+        says, (to_remove(twice_stated_key.first),)
     )

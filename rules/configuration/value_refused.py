@@ -105,7 +105,7 @@ def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
     if not fault.meant:
         return None
     says = f"set {key.place.key} to {fault.meant}"
-    return Fix(says, (to_set(key.value_place, fault.meant),), is_safe=False)
+    return Fix(says, (to_set(key.value_place, fault.meant),))
 
 
 def _loader(file: KeyedFile) -> bool:

@@ -85,10 +85,10 @@ def _fix(recovery: Recovery, limit: RestartLimit, *, resumes: bool) -> Fix | Non
     place = place_of(recovery.requeue, "--no-requeue")
     if place is not None:
         return combined(
-            "write --requeue", [to_rename(place, "--requeue")], is_safe=resumes
+            "write --requeue", [to_rename(place, "--requeue")]
         )
     place = place_of(recovery.max_restarts, "--max-restarts", "--max_restarts")
     if place is None:
         return None
     says = f"set {place.key} to {limit.min_restarts}"
-    return combined(says, [to_set(place, limit.min_restarts)], is_safe=resumes)
+    return combined(says, [to_set(place, limit.min_restarts)])

@@ -76,9 +76,9 @@ def _fix(
     """The policy set, beside the containers where none is stated."""
     says = f"set restartPolicy to {allowed}"
     if policy is not None:
-        return Fix(says, (to_set(policy.place, allowed),), is_safe=True)
+        return Fix(says, (to_set(policy.place, allowed),))
     beside = keys.get((*pod.path, "containers"), pod)
-    return Fix(says, (to_add(beside.place, "restartPolicy", allowed),), is_safe=True)
+    return Fix(says, (to_add(beside.place, "restartPolicy", allowed),))
 
 
 def _jobs(file: KeyedFile, keys: Mapping[KeyPath, StatedKey]) -> Iterator[KeyPath]:

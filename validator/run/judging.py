@@ -317,6 +317,12 @@ def _with_positions(
             yield known
             continue
         known = located(finding, inputs.sources)
+        if finding.fix is not None:
+            from speccheck.validator.changes.fixes.cautions import (  # noqa: PLC0415 - seldom
+                cautioned,
+            )
+
+            known = cautioned(known, inputs.sources)
         if finding.fix is not None and has_edits:
             from speccheck.validator.changes.fixes.edits import (  # noqa: PLC0415 - seldom
                 placed_edits,
