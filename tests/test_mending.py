@@ -110,7 +110,9 @@ def test_a_switch_of_a_file_is_turned_and_a_flag_goes() -> None:
     profiler: Value[bool] = Value(
         "telemetry.profiler", value=True, status="stated", places=(place("p"),)
     )
-    fix = switched(profiler, stated(key("p", value=True)), on=False, because="same meaning")
+    fix = switched(
+        profiler, stated(key("p", value=True)), on=False, because="same meaning"
+    )
     assert fix == Fix(
         "set p to false", (to_set(place("p"), value=False),), "same meaning"
     )
@@ -163,9 +165,7 @@ def test_a_key_takes_the_name_that_it_has_now() -> None:
     own = key("b", "old", value=1)
     file = KeyedFile(FILE, "hf-trainer", (own,))
     fix = renamed_key(file, own, row("b.old", "b.new"))
-    assert fix == Fix(
-        "rename b.old to new", (to_rename(place("b", "old"), "new"),)
-    )
+    assert fix == Fix("rename b.old to new", (to_rename(place("b", "old"), "new"),))
 
 
 @pytest.mark.parametrize(

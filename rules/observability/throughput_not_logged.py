@@ -43,5 +43,5 @@ def throughput_not_logged(
         measured="off",
         required="on",
         cost="a job at half its speed looks like any other",
-        fix=switched(throughput, stated, on=True),
+        fix=switched(throughput, stated, on=True, because="log only"),
     )

@@ -70,8 +70,9 @@ class Change(Record):
 
 
 # same meaning: the program reads what it has read, written as it wants it. only value:
-# it refuses what stands there and takes this alone.
-SafeBecause = Literal["", "same meaning", "only value"]
+# it refuses what stands there and takes this alone. log only: nothing but what it logs
+# becomes different.
+SafeBecause = Literal["", "same meaning", "only value", "log only"]
 
 
 class Fix(Record):

@@ -97,9 +97,7 @@ def without_variables(variables: "Iterable[Variable]") -> Fix:
     return Fix(f"delete {names}", changes)
 
 
-def variable_set(
-    variable: "Variable", value: str, *, because: SafeBecause = ""
-) -> Fix:
+def variable_set(variable: "Variable", value: str, *, because: SafeBecause = "") -> Fix:
     """Set a variable to another value in each pod of a job that sets it."""
     changes = tuple(to_set(place, value) for place in variable.written_at)
     return Fix(f"set {variable.name}={value}", changes, because)
@@ -121,9 +119,7 @@ def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
     return stated_keys[0] if len(stated_keys) == 1 and stated_keys[0].is_sure else None
 
 
-def combined(
-    says: str, changes: Iterable[Change], *, because: SafeBecause = ""
-) -> Fix:
+def combined(says: str, changes: Iterable[Change], *, because: SafeBecause = "") -> Fix:
     """Several changes that belong together."""
     return Fix(says, tuple(changes), because)
 
@@ -169,9 +165,7 @@ def _is_same(written: object, value: object) -> bool:
     return written == value
 
 
-def renamed_key(
-    file: "KeyedFile", key: "StatedKey", row: "KeyRow"
-) -> Fix | None:
+def renamed_key(file: "KeyedFile", key: "StatedKey", row: "KeyRow") -> Fix | None:
     """A key under the name that it has now; None where another name means another.
 
     Safe where the file states its release: an older one knows the old name alone.
