@@ -12,7 +12,7 @@ def is_long(run: Run, cluster: Cluster, limit_hours: float) -> str:
 
     Raises MissingEvidence where neither the length nor the scale tells.
     """
-    if run.role.value == "debug":
+    if run.is_trial:
         return ""
     hours, seconds = run_hours(run), run_seconds(run)
     if hours is not None and seconds is not None:

@@ -32,7 +32,7 @@ def checkpoints_on_node_storage(
 ) -> Verdicts:
     """Judge the folder of the checkpoints of a job on several nodes."""
     folder, nodes = checkpoint.directory, cluster.nodes
-    if checkpoint.enabled.value is False or run.role.value == "debug":
+    if checkpoint.enabled.value is False or run.is_trial:
         return
     if nodes.or_else(1) <= 1 or not folder.is_known:
         return

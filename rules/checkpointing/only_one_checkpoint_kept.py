@@ -44,7 +44,7 @@ def only_one_checkpoint_kept(
     limit: KeepLimit,
 ) -> Verdicts:
     """Judge the retention; 0 means that all are kept."""
-    if checkpoint.enabled.value is False or run.role.value == "debug":
+    if checkpoint.enabled.value is False or run.is_trial:
         return
     keep = checkpoint.keep_last
     kept = keep.need()

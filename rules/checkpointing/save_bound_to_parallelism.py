@@ -36,7 +36,7 @@ def save_bound_to_parallelism(
 ) -> Verdicts:
     """Judge the parallel save beside the distributed optimizer."""
     sharded = optimizer.is_distributed
-    if sharded.value is not True or run.role.value == "debug":
+    if sharded.value is not True or run.is_trial:
         return
     stated_keys = [
         key for file in stated.files for key in file.keys if key.path == (_SERIAL,)

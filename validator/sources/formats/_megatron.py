@@ -750,7 +750,8 @@ def _open(fact: Fact, reason: str) -> Fact:
 
 def _absent(given: Given, parser: Parser | None) -> list[Fact]:
     """Return what the flags that are not given mean."""
-    facts = [*_of_parser(parser), *tabulated_defaults(_TABLE, TABULATED)]
+    settled = [*_of_parser(parser)]
+    facts = [*settled, *tabulated_defaults(_TABLE, TABULATED)]
     switches = dict(SWITCHES)
     absent = ABSENT
     if "--deepspeed" not in given:
@@ -758,7 +759,7 @@ def _absent(given: Given, parser: Parser | None) -> list[Fact]:
         facts.extend(tabulated_defaults(_TABLE, TABULATED_ENGINE))
         switches.update(SWITCHES_ENGINE)
     for flag, leaf in switches.items():
-        if flag in given:
+        if flag in given or any(fact.name == leaf for fact in settled):
             continue
         if flag in _ADVISED and parser is not None and not parser.has(flag):
             reason = f"{parser.name} has no {flag}"
