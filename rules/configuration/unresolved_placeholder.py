@@ -20,12 +20,13 @@ Good::
 """
 
 import re
+from collections.abc import Iterator
 
 from speccheck.validator.evidence.framework_keys import dotted
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKeys
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 # A whole value in braces, or angle brackets round words that ask to be filled in.
 _UNFILLED = lazy_pattern(
@@ -44,7 +45,10 @@ _INTERPOLATING = frozenset(
     {"megatron-cli", "megatron-model-config", "megatron-yaml", "slurm", "torchrun"}
 )
 # SkyPilot fills its `envs` into other fields (sky/task.py, _fill_in_env_vars).
-_WITH_VARIABLES = frozenset({"skypilot"})
+# and NeMo Automodel the environment (nemo_automodel/components/config/loader.py).
+_WITH_VARIABLES = frozenset({"nemo-automodel", "skypilot"})
+_OF_OMEGACONF = frozenset({"nemo-rl", "nemo1", "verl"})
+_COMMAND_LINE = "hydra-overrides"
 
 
 @rule(clause="CONF-008")
@@ -53,26 +57,53 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.format in _INTERPOLATING:
             continue
-        filled = _filled_elsewhere(file, stated)
-        is_clean = True
-        for key in file.keys:
-            value = key.value
-            if not isinstance(value, str) or not _is_unfilled(value):
-                continue
-            if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
-                continue
-            if file.format in _WITH_VARIABLES and "$" in value:
-                continue
-            is_clean = False
+        unfilled = [*_unfilled(file, stated)]
+        declared = [key for key in unfilled if _is_declared(file, str(key.value))]
+        is_called = any(other.format == _COMMAND_LINE for other in stated.files)
+        left = [key for key in unfilled if is_called or key not in declared]
+        if left:
+            first, *others = left
+            more = f", and {len(others)} more of the file" if others else ""
+            text = str(first.value).strip()
             yield fail(
-                f"{dotted(key.path)} is still the placeholder {value.strip()}",
-                at=key.place,
-                measured=value.strip(),
+                f"{dotted(first.path)} is still the placeholder {text}{more}",
+                at=[key.place for key in left],
+                measured=text,
                 required="a value",
                 cost="the run starts with the placeholder, or stops at start-up",
             )
-        if is_clean and file.keys:
+        elif declared:
+            yield unknown(
+                f"{dotted(declared[0].path)} is for a command line to fill in",
+                missing=[str(declared[0].path[-1])],
+                at=[key.place for key in declared],
+            )
+        elif file.keys:
             yield passed()
+
+
+def _unfilled(file: KeyedFile, stated: StatedKeys) -> Iterator[StatedKey]:
+    """Yield the keys of a file whose value nobody has filled in."""
+    filled = _filled_elsewhere(file, stated)
+    for key in file.keys:
+        value = key.value
+        if not isinstance(value, str) or not _is_unfilled(value):
+            continue
+        if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
+            continue
+        if not (file.format in _WITH_VARIABLES and "$" in value):
+            yield key
+
+
+def _is_declared(file: KeyedFile, value: str) -> bool:
+    """Whether a text says by itself that it comes from elsewhere.
+
+    `???` is OmegaConf's word for a value that must be given, and `${data.path}` refers
+    to a key that another file of the composition may have.
+    """
+    table = file.catalogue
+    is_composed = table is not None and table.family in _OF_OMEGACONF
+    return is_composed and value.strip().startswith(("???", "${"))
 
 
 def _is_unfilled(value: str) -> bool:
