@@ -54,6 +54,11 @@ class Parser(Record):
         """What messages call the program."""
         return self.forks[0].name if self.forks else self.table.family
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether each program that it may be has a parser of its own."""
+        return bool(self.forks) and all(fork.takes is not None for fork in self.forks)
+
     def has(self, option: str) -> bool:
         """Return whether an option may be proposed: each possible parser has it."""
         row = self.table.lookup((option,))

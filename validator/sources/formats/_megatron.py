@@ -750,7 +750,7 @@ def _open(fact: Fact, reason: str) -> Fact:
 
 def _absent(given: Given, parser: Parser | None) -> list[Fact]:
     """Return what the flags that are not given mean."""
-    settled = [*_of_parser(parser)]
+    settled = [*_of_parser(parser, given)]
     facts = [*settled, *tabulated_defaults(_TABLE, TABULATED)]
     switches = dict(SWITCHES)
     absent = ABSENT
@@ -776,11 +776,19 @@ def _absent(given: Given, parser: Parser | None) -> list[Fact]:
     return facts
 
 
-def _of_parser(parser: Parser | None) -> Iterator[Fact]:
-    """Yield what the program settles whatever the flags."""
+def _of_parser(parser: Parser | None, given: Given) -> Iterator[Fact]:
+    """Yield what the program settles by itself.
+
+    Parsers of 2023 and before recompute one layer at a time where no number is given
+    (deepspeedai/Megatron-DeepSpeed megatron/arguments.py:851).
+    """
+    if parser is None:
+        return
+    if parser.is_copied and "--recompute-method" in given:
+        yield _fact("memory.recompute_layers", 1, f"the default of {parser.name}")
     for leaf in _SETTLED:
-        settled = parser.settles(leaf) if parser is not None else None
-        if settled is not None and parser is not None:
+        settled = parser.settles(leaf)
+        if settled is not None:
             value, because = settled
             yield _fact(leaf, value, f"{parser.name}: {because}")
 
