@@ -199,10 +199,10 @@ def _first_contact(
 
 def _judged_counts(draw: Draw, level: str) -> tuple[int, int, int, int]:
     return (
-        draw.count(level),
-        draw.count(level, "true"),
-        draw.count(level, "arguable"),
-        draw.count(level, "false"),
+        draw.number_of(level),
+        draw.number_of(level, "true"),
+        draw.number_of(level, "arguable"),
+        draw.number_of(level, "false"),
     )
 
 

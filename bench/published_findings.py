@@ -103,7 +103,7 @@ class JudgedFindings(NamedTuple):
 
     level: str
     rule: str
-    count: int
+    number: int
     verdict: str
     reason: str
 
@@ -117,10 +117,10 @@ class Draw(NamedTuple):
     repositories: tuple[tuple[str, str], ...]
     findings: tuple[JudgedFindings, ...]
 
-    def count(self, level: str, verdict: str = "") -> int:
+    def number_of(self, level: str, verdict: str = "") -> int:
         """Return how many findings of a level there are, with a verdict or any."""
         return sum(
-            row.count
+            row.number
             for row in self.findings
             if row.level == level and verdict in {"", row.verdict}
         )
