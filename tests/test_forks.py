@@ -3,14 +3,19 @@
 import pytest
 
 from speccheck.validator.catalogue.frameworks import load_forks, load_framework
-from speccheck.validator.evidence.forks import Fork, Parser, advice_for, parser_of
+from speccheck.validator.evidence.forks import (
+    CommandParser,
+    Fork,
+    advice_for,
+    parser_of,
+)
 
 TABLE = load_framework("megatron-lm")
 FORKS = load_forks("megatron-lm")
 PLAIN = ("--num-layers", "--tensor-model-parallel-size")
 
 
-def parser(*options: str) -> Parser:
+def parser(*options: str) -> CommandParser:
     return parser_of(TABLE, FORKS, {*PLAIN, *options})
 
 
@@ -80,5 +85,10 @@ def test_a_row_names_its_options_once_and_none_that_the_framework_has() -> None:
 def test_only_what_all_forks_settle_is_settled() -> None:
     always = Fork("a", frozenset(), settles={"telemetry.throughput": (True, "it is")})
     seldom = Fork("b", frozenset())
-    assert Parser(TABLE, (always,)).settles("telemetry.throughput") == (True, "it is")
-    assert Parser(TABLE, (always, seldom)).settles("telemetry.throughput") is None
+    assert CommandParser(TABLE, (always,)).settles("telemetry.throughput") == (
+        True,
+        "it is",
+    )
+    assert (
+        CommandParser(TABLE, (always, seldom)).settles("telemetry.throughput") is None
+    )

@@ -89,18 +89,14 @@ def _unfilled(file: KeyedFile, stated: StatedKeys) -> Iterator[StatedKey]:
         value = key.value
         if not isinstance(value, str) or not _is_unfilled(value):
             continue
-        if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
-            continue
-        if not (file.format in _WITH_VARIABLES and "$" in value):
+        is_text = any(word in str(key.path[-1]) for word in _TEXTS)
+        is_open = file.format in _WITH_VARIABLES and "$" in value
+        if not is_text and not is_open and key.path not in filled:
             yield key
 
 
 def _is_declared(file: KeyedFile, value: str) -> bool:
-    """Whether a text says by itself that it comes from elsewhere.
-
-    `???` is OmegaConf's word for a value that must be given, and `${data.path}` refers
-    to a key that another file of the composition may have.
-    """
+    """Whether a text says that it is to be given, or that another file may have it."""
     table = file.catalogue
     is_composed = table is not None and table.family in _OF_OMEGACONF
     return is_composed and value.strip().startswith(("???", "${"))

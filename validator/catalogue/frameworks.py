@@ -201,7 +201,7 @@ def forks_name(framework: str) -> str:
 
 @cache
 def load_forks(framework: str) -> tuple[Fork, ...]:
-    """Return the programs that came of a framework, by what their parsers have."""
+    """Return the programs that descend from a framework, by what their parsers have."""
     rows: Sequence[Mapping[str, Any]] = read_compiled(forks_name(framework))
     return tuple(
         Fork(

@@ -1,4 +1,4 @@
-"""Programs that came of a framework, and which options the parser at hand has.
+"""Programs that descend from a framework, and which options the parser at hand has.
 
 A copy of a framework reads most of its options, lacks those that came later, and has
 some of its own. A command line shows by its options which copies it may be for; what
@@ -36,7 +36,7 @@ class Fork(Record):
     settles: Mapping[str, tuple[bool, str]] = {}
 
 
-class Parser(Record):
+class CommandParser(Record):
     """What is known of the parser of a command line.
 
     Attributes:
@@ -91,7 +91,7 @@ class Parser(Record):
 
 def parser_of(
     table: FrameworkKeys, forks: Iterable[Fork], options: Collection[str]
-) -> Parser:
+) -> CommandParser:
     """Return the parser that options are for.
 
     A fork is one that adds options that are given and unknown to the framework; of
@@ -109,7 +109,7 @@ def parser_of(
             scores.append((claimed - lost, fork))
     best = max((score for score, _ in scores), default=0)
     fitting = tuple(fork for score, fork in scores if score == best)
-    return Parser(table, fitting, None if fitting else _before(table, options))
+    return CommandParser(table, fitting, None if fitting else _before(table, options))
 
 
 def _before(table: FrameworkKeys, options: Iterable[str]) -> FrameworkVersion | None:
@@ -130,7 +130,7 @@ def _before(table: FrameworkKeys, options: Iterable[str]) -> FrameworkVersion | 
     )
 
 
-def advice_for(text: str, parsers: Sequence[Parser]) -> str:
+def advice_for(text: str, parsers: Sequence[CommandParser]) -> str:
     """Return advice without the sentences that name an option which no parser has.
 
     Options of launchers and tools, which no key table of a parser holds, stay.
@@ -145,7 +145,7 @@ def advice_for(text: str, parsers: Sequence[Parser]) -> str:
     return " ".join(kept)
 
 
-def _may_name(parsers: Sequence[Parser]) -> Callable[[str], bool]:
+def _may_name(parsers: Sequence[CommandParser]) -> Callable[[str], bool]:
     def is_fine(option: str) -> bool:
         owners = [
             parser

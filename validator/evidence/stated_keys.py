@@ -9,7 +9,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, Value, dotted
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.forks import Parser
+    from speccheck.validator.evidence.forks import CommandParser
 
 # `s3://a`: nothing shorter is an address, and credentials are longer still.
 _SHORTEST_TEXT = 6
@@ -106,7 +106,7 @@ class KeyedFile(Record):
     texts: tuple[tuple[StatedKey, str], ...] = ()
     hidden: str = ""
     not_read: tuple[tuple[StatedKey, str], ...] = ()
-    parser: "Parser | None" = None
+    parser: "CommandParser | None" = None
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""

@@ -11,7 +11,7 @@ from speccheck.validator.engine.judges import Judges
 from speccheck.validator.engine.locate import LocatedFinding, located, sources_of
 from speccheck.validator.engine.request import Judging, Policy, Request
 from speccheck.validator.evidence.finding import Finding, may_hold_waivers
-from speccheck.validator.evidence.forks import Parser, advice_for
+from speccheck.validator.evidence.forks import CommandParser, advice_for
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
@@ -341,7 +341,7 @@ def _with_positions(
         yield known
 
 
-def _advised(finding: Finding, parsers: Sequence[Parser]) -> Finding:
+def _advised(finding: Finding, parsers: Sequence[CommandParser]) -> Finding:
     """Return a finding that proposes no option that no parser of the plan has."""
     if not parsers or finding.outcome != "fail":
         return finding

@@ -9,7 +9,7 @@ megatron/arguments.py, and Megatron-LM 2.5 (activations-checkpoint, checkpoint).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from speccheck.validator.evidence.forks import Parser
+from speccheck.validator.evidence.forks import CommandParser
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import LoadedAs
@@ -710,7 +710,11 @@ def _state_gradients(sheet: FactSheet, given: Given) -> None:
 
 
 def state_arguments(
-    sheet: FactSheet, given: Given, *, hidden: str = "", parser: Parser | None = None
+    sheet: FactSheet,
+    given: Given,
+    *,
+    hidden: str = "",
+    parser: CommandParser | None = None,
 ) -> None:
     """State what the flags of one run say, and what absent ones mean.
 
@@ -748,7 +752,7 @@ def _open(fact: Fact, reason: str) -> Fact:
     return fact._replace(value=None, status="unknown", note=reason)
 
 
-def _absent(given: Given, parser: Parser | None) -> list[Fact]:
+def _absent(given: Given, parser: CommandParser | None) -> list[Fact]:
     """Return what the flags that are not given mean."""
     settled = [*_of_parser(parser, given)]
     facts = [*settled, *tabulated_defaults(_TABLE, TABULATED)]
@@ -776,7 +780,7 @@ def _absent(given: Given, parser: Parser | None) -> list[Fact]:
     return facts
 
 
-def _of_parser(parser: Parser | None, given: Given) -> Iterator[Fact]:
+def _of_parser(parser: CommandParser | None, given: Given) -> Iterator[Fact]:
     """Yield what the program settles by itself.
 
     Parsers of 2023 and before recompute one layer at a time where no number is given

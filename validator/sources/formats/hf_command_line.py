@@ -8,7 +8,7 @@ and alignment-handbook one before the flags; the flags win over it.
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.catalogue.frameworks import load_framework
-from speccheck.validator.evidence.forks import Fork, Parser
+from speccheck.validator.evidence.forks import CommandParser, Fork
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
@@ -211,7 +211,7 @@ def _read(source: Source, training: TrainerCommand) -> Reading:
     keyed = keyed_flags(source.name, hf_trainer.READER.format, flags, table)
     fork = _FORKS.get(base_name(training.program))
     if fork is not None:
-        keyed = keyed._replace(parser=Parser(table, (fork,)))
+        keyed = keyed._replace(parser=CommandParser(table, (fork,)))
     reading = seen.reading._replace(keyed=keyed)
     if config is None:
         is_whole = _is_trainer(training)

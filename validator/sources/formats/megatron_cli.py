@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.catalogue.frameworks import load_forks, load_framework
-from speccheck.validator.evidence.forks import Parser, parser_of
+from speccheck.validator.evidence.forks import CommandParser, parser_of
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
@@ -177,7 +177,7 @@ def _may_hold_options(word: ShellWord) -> bool:
     return not word.resolved and "$" in word.text and not is_argument
 
 
-def _facts(file: str, arguments: Arguments, parser: Parser) -> list[Fact]:
+def _facts(file: str, arguments: Arguments, parser: CommandParser) -> list[Fact]:
     """Return what one command states, and what the flags that it leaves out mean."""
     sheet = FactSheet(file)
     given = _given(file, arguments)
@@ -195,7 +195,9 @@ def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
     return {name: flag_of_option(file, option) for name, option in result.items()}
 
 
-def _keyed(file: str, argument_lists: Sequence[Arguments], parser: Parser) -> KeyedFile:
+def _keyed(
+    file: str, argument_lists: Sequence[Arguments], parser: CommandParser
+) -> KeyedFile:
     """Return the flags of the commands, each place once."""
     catalogue = parser.table
     keys: dict[Place, StatedKey] = {}
