@@ -3,11 +3,22 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from published_findings import ErrorFinding, Findings, Judged, RuleTally
+from published_findings import (
+    Draw,
+    ErrorFinding,
+    Findings,
+    FormatTally,
+    Judged,
+    RuleTally,
+    read_first_contact,
+)
 from speccheck.validator.engine.rule_index import RuleEntry, rule_entries
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 MOST_WARNED = 0.03  # of the plans that a rule can judge
+MOST_OPINIONS = 0.05  # of the plans of a format
+FEWEST_PLANS = 20  # of a format, before a share says something
+_OF_FAULTS = "CONF-"  # what a framework refuses, changes or drops is no opinion
 
 _INTRODUCTION = """\
 # The rules on published configurations
@@ -26,8 +37,10 @@ def page(findings: Findings, judged: Judged) -> str:
         "",
         *(f"- {sentence}" for sentence in sentences(findings, judged)),
         "",
+        *_first_contact(findings, judged, read_first_contact()),
         *_errors(findings, judged),
         *_warnings(findings, judged),
+        *_opinions(findings),
         *_rules(findings),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -124,6 +137,102 @@ def _warnings(findings: Findings, judged: Judged) -> Iterator[str]:
                 f"{tally.share_failed:.1%} | {tally.failed / findings.plans:.1%} | "
                 f"{flag} | {reason} |"
             )
+    yield ""
+
+
+def _first_contact(
+    findings: Findings, judged: Judged, draws: Iterable[Draw]
+) -> Iterator[str]:
+    """What is said of files that rules were written by, and of files at first sight."""
+    draws = tuple(draws)
+    known = [
+        judged.errors[error].is_true
+        for error in findings.errors
+        if error in judged.errors
+    ]
+    warned = sum(
+        tally.failed for tally in findings.tallies if "warning" in tally.levels
+    )
+    columns = [
+        (
+            "looked at while rules were written",
+            len(findings.files),
+            findings.plans,
+            (len(findings.errors), sum(known), 0, len(known) - sum(known)),
+            (warned, "", "", ""),
+        ),
+        *(
+            (
+                f"first contact: {draw.name}",
+                draw.files,
+                draw.recognised,
+                _judged_counts(draw, "error"),
+                _judged_counts(draw, "warning"),
+            )
+            for draw in draws
+        ),
+    ]
+    yield "## At first contact"
+    yield ""
+    yield (
+        "Files of repositories that nobody had opened, judged once as the program "
+        "stood; what a person says of each finding is in "
+        "[calibration/first_contact.yaml](calibration/first_contact.yaml)."
+    )
+    yield ""
+    yield f"| | {' | '.join(column[0] for column in columns)} |"
+    yield f"| --- |{' ---: |' * len(columns)}"
+    yield f"| files | {' | '.join(str(column[1]) for column in columns)} |"
+    yield f"| recognised | {' | '.join(str(column[2]) for column in columns)} |"
+    for number, label in enumerate(("", ": true", ": arguable", ": false")):
+        cells = (str(column[3][number]) for column in columns)
+        yield f"| errors{label} | {' | '.join(cells)} |"
+    for number, label in enumerate(("", ": true", ": arguable", ": false")):
+        cells = (str(column[4][number]) for column in columns)
+        yield f"| warnings{label} | {' | '.join(cells)} |"
+    yield ""
+    for draw in draws:
+        names = ", ".join(f"{name}@{commit}" for name, commit in draw.repositories)
+        yield f"{draw.name.capitalize()}: {names}."
+        yield ""
+
+
+def _judged_counts(draw: Draw, level: str) -> tuple[int, int, int, int]:
+    return (
+        draw.number_of(level),
+        draw.number_of(level, "true"),
+        draw.number_of(level, "arguable"),
+        draw.number_of(level, "false"),
+    )
+
+
+def opinions(findings: Findings) -> tuple[FormatTally, ...]:
+    """Return the opinions that stand on more of a format than may be."""
+    clauses = {entry.name: entry.clause for entry in rule_entries()}
+    return tuple(
+        row
+        for row in findings.by_format
+        if row.share > MOST_OPINIONS
+        and row.plans >= FEWEST_PLANS
+        and not clauses.get(row.rule, "").startswith(_OF_FAULTS)
+    )
+
+
+def _opinions(findings: Findings) -> Iterator[str]:
+    yield "## Opinions by format"
+    yield ""
+    yield (
+        f"Warnings of what no framework refuses, changes or drops, on more than "
+        f"{MOST_OPINIONS:.0%} of the plans of a format with {FEWEST_PLANS} or more."
+    )
+    yield ""
+    yield "| rule | format | plans | warned | share |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for row in opinions(findings):
+        yield (
+            f"| {_link(row.rule)} | {row.format} | {row.plans} | {row.warned} | "
+            f"{row.share:.1%} |"
+        )
     yield ""
 
 

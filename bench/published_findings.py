@@ -20,7 +20,9 @@ from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import run
 
-JUDGED = Path(__file__).resolve().parents[1] / "docs" / "calibration" / "judged.yaml"
+_FOLDER = Path(__file__).resolve().parents[1] / "docs" / "calibration"
+JUDGED = _FOLDER / "judged.yaml"
+FIRST_CONTACT = _FOLDER / "first_contact.yaml"
 MANIFEST = "MANIFEST.tsv"
 _WORST_FIRST = ("error", "fail", "unknown", "pass", "not_applicable")
 
@@ -82,6 +84,48 @@ class RuleTally(NamedTuple):
         return self.failed / self.judged if self.judged else 0.0
 
 
+class FormatTally(NamedTuple):
+    """On how many plans of a format a rule gives a warning."""
+
+    rule: str
+    format: str
+    plans: int
+    warned: int
+
+    @property
+    def share(self) -> float:
+        """Of all plans of the format, whether the rule judges them or not."""
+        return self.warned / self.plans
+
+
+class JudgedFindings(NamedTuple):
+    """Findings of one rule in a draw, and what a person says of them."""
+
+    level: str
+    rule: str
+    number: int
+    verdict: str
+    reason: str
+
+
+class Draw(NamedTuple):
+    """Files that nobody had opened before, judged once."""
+
+    name: str
+    files: int
+    recognised: int
+    repositories: tuple[tuple[str, str], ...]
+    findings: tuple[JudgedFindings, ...]
+
+    def number_of(self, level: str, verdict: str = "") -> int:
+        """Return how many findings of a level there are, with a verdict or any."""
+        return sum(
+            row.number
+            for row in self.findings
+            if row.level == level and verdict in {"", row.verdict}
+        )
+
+
 class Findings(NamedTuple):
     """The results of the published files; tallies: of every rule, by area and name."""
 
@@ -89,6 +133,7 @@ class Findings(NamedTuple):
     plans: int
     tallies: tuple[RuleTally, ...]
     errors: tuple[ErrorFinding, ...]
+    by_format: tuple[FormatTally, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -122,8 +167,32 @@ def published_findings(folder: Path) -> Findings:
         for entry in rule_entries()
     )
     return Findings(
-        tuple(sorted(names.values())), len(plans), tallies, tuple(sorted(errors))
+        tuple(sorted(names.values())),
+        len(plans),
+        tallies,
+        tuple(sorted(errors)),
+        _by_format(plans),
     )
+
+
+def _by_format(plans: Iterable[JudgedPlan]) -> tuple[FormatTally, ...]:
+    """Count the plans of each format that a rule warns about, the most first."""
+    sizes: Counter[str] = Counter()
+    warned: Counter[tuple[str, str]] = Counter()
+    for plan in plans:
+        name = plan.files[0].format or ""
+        sizes[name] += 1
+        rules = {
+            located.finding.rule
+            for located in plan.findings
+            if located.finding.outcome == "fail" and located.finding.level == "warning"
+        }
+        warned.update((rule, name) for rule in rules)
+    tallies = (
+        FormatTally(rule, name, sizes[name], count)
+        for (rule, name), count in warned.items()
+    )
+    return tuple(sorted(tallies, key=lambda row: (-row.share, row.rule, row.format)))
 
 
 def public_names(folder: Path) -> dict[Path, PublishedFile]:
@@ -147,6 +216,21 @@ def read_judged(path: Path = JUDGED) -> Judged:
         finding = ErrorFinding(file, row["rule"], row["place"])
         errors[finding] = Verdict(row["verdict"], row["reason"])
     return Judged(errors, data["frequent"])
+
+
+def read_first_contact(path: Path = FIRST_CONTACT) -> tuple[Draw, ...]:
+    """The draws, oldest first; raises KeyError or TypeError for another form."""
+    data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tuple(
+        Draw(
+            draw["name"],
+            draw["files"],
+            draw["recognised"],
+            tuple((row["repository"], row["commit"]) for row in draw["repositories"]),
+            tuple(JudgedFindings(**row) for row in draw["findings"]),
+        )
+        for draw in data["draws"]
+    )
 
 
 def _worst(plan: JudgedPlan) -> dict[str, str]:

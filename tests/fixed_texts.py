@@ -21,7 +21,7 @@ class Case(Record):
 def after(file: str, text: str, *changes: Change) -> str:
     """The text after changes, which tell no file; raises CannotEdit."""
     named = tuple(one._replace(place=one.place._replace(file=file)) for one in changes)
-    edits = edits_of(Fix("", named, is_safe=True), {file: Source(file, text)})
+    edits = edits_of(Fix("", named, because="same meaning"), {file: Source(file, text)})
     assert set(edits) == {file}
     return edited(text, edits[file])
 

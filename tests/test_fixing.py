@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = """\
 #!/bin/bash
 #SBATCH --nodes=4
-# what hangs is aborted
+# what fails is aborted
 export NCCL_ASYNC_ERROR_HANDLING=1   # since 2023
 export NCCL_DEBUG=WARN
 srun torchrun --nnodes 4 --nproc-per-node 8 \\
@@ -42,11 +42,11 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 def test_a_diff_shows_the_line_and_writes_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(capsys, "run.sh", "--diff")
+    code, out, err = run(capsys, "run.sh", "--diff", "--unsafe-fixes")
     assert code == 1
     assert out == (
         "--- a/run.sh\n+++ b/run.sh\n@@ -1,7 +1,7 @@\n #!/bin/bash\n"
-        " #SBATCH --nodes=4\n # what hangs is aborted\n"
+        " #SBATCH --nodes=4\n # what fails is aborted\n"
         "-export NCCL_ASYNC_ERROR_HANDLING=1   # since 2023\n"
         "+export TORCH_NCCL_ASYNC_ERROR_HANDLING=1   # since 2023\n"
         " export NCCL_DEBUG=WARN\n"
@@ -62,7 +62,7 @@ def test_a_diff_shows_the_line_and_writes_nothing(
 def test_a_fix_is_written_and_what_is_left_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out, err = run(capsys, "run.sh", "--fix")
+    _, out, err = run(capsys, "run.sh", "--fix", "--unsafe-fixes")
     assert err == "speccheck: fixed 1 finding in 1 file (deprecated_variable: 1)\n"
     assert (folder / "run.sh").read_text() == MENDED
     assert "deprecated_variable" not in out
@@ -77,7 +77,7 @@ def test_the_text_report_says_what_fix_would_do(
     _, out, _ = run(capsys, "run.sh")
     assert (
         "  edit  rename NCCL_ASYNC_ERROR_HANDLING to TORCH_NCCL_ASYNC_ERROR_HANDLING\n"
-        "        (--fix does it)\n"
+        "        (--fix --unsafe-fixes does it)\n"
     ) in out
 
 
@@ -90,7 +90,7 @@ def test_the_json_report_holds_the_edits(capsys: pytest.CaptureFixture[str]) -> 
         {
             "says": "rename NCCL_ASYNC_ERROR_HANDLING to "
             "TORCH_NCCL_ASYNC_ERROR_HANDLING",
-            "is_safe": True,
+            "is_safe": False,
             "edits": [
                 {
                     "file": "run.sh",

@@ -68,7 +68,9 @@ def give_fixes(
 def deletes_deprecated(finding: Finding) -> Fix | None:
     if finding.rule != "deprecated_variable":
         return None
-    return Fix("delete it", tuple(map(to_remove, finding.places)), is_safe=True)
+    return Fix(
+        "delete it", tuple(map(to_remove, finding.places)), because="same meaning"
+    )
 
 
 def test_what_brings_an_error_is_left_out(
@@ -83,6 +85,7 @@ def test_what_brings_an_error_is_left_out(
         "speccheck: fixed 2 findings in 2 files (deprecated_variable: 2)\n"
         "speccheck: not fixed: CONF-004 deprecated_variable at b.sh "
         "NCCL_BLOCKING_WAIT: it would bring FT-003 error_handling_off\n"
+        "speccheck: 1 more with --unsafe-fixes\n"
     )
     assert (folder / "a.sh").read_text() == HEAD + RUN
     assert (folder / "b.sh").read_text() == BLOCKING
@@ -93,7 +96,7 @@ def test_the_fix_of_the_rule_brings_none(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "b.sh").write_text(BLOCKING)
-    _, _, err = run(capsys, "b.sh", "--fix")
+    _, _, err = run(capsys, "b.sh", "--fix", "--unsafe-fixes")
     assert err == (
         "speccheck: fixed 1 finding in 1 file (deprecated_variable: 1)\n"
         "speccheck: not fixed: OBS-011 debugging_variable_left_set at b.sh "
@@ -109,7 +112,7 @@ def test_what_does_not_mend_is_left_out(
         if finding.rule != "deprecated_variable":
             return None
         change = to_set(finding.places[0], 3)
-        return Fix("set it", (change,), is_safe=True)
+        return Fix("set it", (change,), because="same meaning")
 
     give_fixes(monkeypatch, other_value)
     (folder / "a.sh").write_text(OLD)
@@ -129,7 +132,7 @@ def test_what_makes_a_file_unreadable_is_left_out(
             return None
         place = finding.places[0]
         changes = (to_rename(place, "SOME_VARIABLE"),)
-        return Fix("rename it", changes, is_safe=True)
+        return Fix("rename it", changes, because="same meaning")
 
     give_fixes(monkeypatch, other_file)
     (folder / "a.env").write_text("NCCL_ASYNC_ERROR_HANDLING=1\n")
@@ -143,7 +146,7 @@ def test_a_fix_of_a_later_pass_is_of_what_the_first_one_left(
 ) -> None:
     """Error handling is off under the old name: the name first, then the value."""
     (folder / "a.sh").write_text(OLD.replace("=1\nsrun", "=0  # why?\nsrun"))
-    _, _, err = run(capsys, "a.sh", "--fix")
+    _, _, err = run(capsys, "a.sh", "--fix", "--unsafe-fixes")
     assert err == (
         "speccheck: fixed 2 findings in 1 file "
         "(deprecated_variable: 1, error_handling_off: 1)\n"
@@ -158,7 +161,7 @@ def test_what_stands_in_the_way_has_its_turn_next(
     """Two variables on one line: each removal touches the words of the other."""
     before = "export NCCL_ASYNC_ERROR_HANDLING=1 NCCL_BLOCKING_WAIT=0"
     (folder / "a.sh").write_text(f"{HEAD}{before}\n{RUN}")
-    _, _, err = run(capsys, "a.sh", "--fix")
+    _, _, err = run(capsys, "a.sh", "--fix", "--unsafe-fixes")
     assert err == "speccheck: fixed 2 findings in 1 file (deprecated_variable: 2)\n"
     after = before.replace(" NCCL", " TORCH_NCCL")
     assert (folder / "a.sh").read_text() == f"{HEAD}{after}\n{RUN}"
@@ -173,7 +176,7 @@ def test_a_fix_is_all_or_nothing_over_files(
         place = finding.places[0]
         other = Place("elsewhere.yaml", "a", ("a",))
         changes = (to_rename(place, f"TORCH_{place.key}"), to_set(other, 1))
-        return Fix("both", changes, is_safe=True)
+        return Fix("both", changes, because="same meaning")
 
     give_fixes(monkeypatch, both)
     (folder / "a.sh").write_text(OLD)
@@ -248,8 +251,9 @@ def test_the_options_exclude_each_other(
     ):
         code, _, err = run(capsys, "a.sh", *words)
         assert (code, err) == (2, f"speccheck: {message}\n")
-    assert run(capsys, "a.sh", "--diff", "--output", "concise")[1].startswith("--- a")
-    code, out, _ = run(capsys, "a.sh", "--diff", "--output", "concise=report.txt")
+    shown = ("--diff", "--unsafe-fixes")
+    assert run(capsys, "a.sh", *shown, "--output", "concise")[1].startswith("--- a")
+    code, out, _ = run(capsys, "a.sh", *shown, "--output", "concise=report.txt")
     assert code == 1
     assert out.startswith("--- a/a.sh\n")
     assert "deprecated_variable" in (folder / "report.txt").read_text()
@@ -260,6 +264,6 @@ def test_a_file_that_cannot_be_read_ends_with_its_own_code(
 ) -> None:
     (folder / "a.sh").write_text(OLD)
     (folder / "b.yaml").write_text("a: [\n")
-    code, out, _ = run(capsys, "a.sh", "b.yaml", "--diff")
+    code, out, _ = run(capsys, "a.sh", "b.yaml", "--diff", "--unsafe-fixes")
     assert code == 2
     assert out.startswith("--- a/a.sh\n")

@@ -53,7 +53,7 @@ def leaf(
 
 def test_a_value_is_written_over_where_the_file_holds_it() -> None:
     fix = rewritten(leaf(7, place("a", "b")), 9, stated(key("a", "b", value=7)))
-    assert fix == Fix("set a.b to 9", (to_set(place("a", "b"), 9),), is_safe=False)
+    assert fix == Fix("set a.b to 9", (to_set(place("a", "b"), 9),))
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_it_is_not_where_the_place_is_not_certain(
 def test_a_key_that_a_script_may_not_give_is_left_alone() -> None:
     keys = stated(key("a", value=7, is_sure=False))
     assert rewritten(leaf(7, place("a")), 9, keys) is None
-    assert without_keys(keys.files[0].keys, is_safe=True) is None
-    assert without_keys([], is_safe=True) is None
+    assert without_keys(keys.files[0].keys) is None
+    assert without_keys([]) is None
 
 
 def flag(name: str, value: object, *, is_sure: bool = True) -> StatedKey:
@@ -110,15 +110,17 @@ def test_a_switch_of_a_file_is_turned_and_a_flag_goes() -> None:
     profiler: Value[bool] = Value(
         "telemetry.profiler", value=True, status="stated", places=(place("p"),)
     )
-    fix = switched(profiler, stated(key("p", value=True)), on=False, is_safe=True)
+    fix = switched(
+        profiler, stated(key("p", value=True)), on=False, because="same meaning"
+    )
     assert fix == Fix(
-        "set p to false", (to_set(place("p"), value=False),), is_safe=True
+        "set p to false", (to_set(place("p"), value=False),), "same meaning"
     )
     assert switched(profiler, stated(key("p", value=True)), on=True) is None
     one = flag("--profile", [])
     given = profiler._replace(places=(one.value_place,))
-    fix = switched(given, stated(one, file="run.sh"), on=False, is_safe=True)
-    assert fix == Fix("delete --profile", (to_remove(one.value_place),), is_safe=True)
+    fix = switched(given, stated(one, file="run.sh"), on=False, because="same meaning")
+    assert fix == Fix("delete --profile", (to_remove(one.value_place),))
     steps = stated(key("p", value=3))
     assert switched(profiler, steps, on=False) is None, "3 steps turn it on"
 
@@ -126,7 +128,7 @@ def test_a_switch_of_a_file_is_turned_and_a_flag_goes() -> None:
 def test_a_variable_goes_in_each_pod() -> None:
     pods = [Variable("A", "1", place("pod", name)) for name in ("master", "worker")]
     one = Variable("A", "1", pods[0].place, parts=tuple(pods))
-    fix = without_variables([one], is_safe=True)
+    fix = without_variables([one])
     assert fix.changes == tuple(to_remove(pod.place) for pod in pods)
 
 
@@ -156,16 +158,14 @@ def test_a_key_keeps_its_name_where_another_may_mean_another(
     own = StatedKey(path, 1, InDocument(FILE))
     keys = [own, *(StatedKey(other, 1, InDocument(FILE)) for other in others)]
     file = KeyedFile(FILE, "hf-trainer", tuple(keys))
-    assert renamed_key(file, own, known, is_safe=True) is None
+    assert renamed_key(file, own, known) is None
 
 
 def test_a_key_takes_the_name_that_it_has_now() -> None:
     own = key("b", "old", value=1)
     file = KeyedFile(FILE, "hf-trainer", (own,))
-    fix = renamed_key(file, own, row("b.old", "b.new"), is_safe=True)
-    assert fix == Fix(
-        "rename b.old to new", (to_rename(place("b", "old"), "new"),), is_safe=True
-    )
+    fix = renamed_key(file, own, row("b.old", "b.new"))
+    assert fix == Fix("rename b.old to new", (to_rename(place("b", "old"), "new"),))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_text_becomes_what_it_means(
     written: str, expected: str, value: object
 ) -> None:
     one = LoadedAs("k", written, "the text", expected, place("k"), fatal=False)
-    fix = typed(one, is_safe=True)
+    fix = typed(one, because="same meaning")
     assert (None if fix is None else fix.changes[0].value) == value
     assert fix is None or type(fix.changes[0].value) is type(value)
 
@@ -204,6 +204,6 @@ def test_only_keys_whose_unit_is_known_are_taken() -> None:
 def test_a_switch_that_was_a_text_is_never_turned_off_safely() -> None:
     for written, is_safe in (("true", True), ("false", False)):
         one = LoadedAs("k", written, "text", "true or false", place("k"), fatal=False)
-        fix = typed(one, is_safe=True)
+        fix = typed(one, because="same meaning")
         assert fix is not None
         assert fix.is_safe is is_safe

@@ -326,3 +326,9 @@ def test_published_files_are_detected_and_their_keys_known() -> None:
         table = keyed.catalogue
         unknown |= {str(key.path) for key in keyed.keys if not table.is_known(key.path)}
     assert unknown == set()
+
+
+def test_a_part_of_a_warm_up_step_is_no_fault() -> None:
+    """Its schedule compares steps with it."""
+    found = read(PRETRAINING.replace("warmup_steps: 500", "warmup_steps: 132.5"))
+    assert found.values("stated")["optimizer.warmup_steps"] == 132

@@ -127,7 +127,7 @@ def test_the_fix_of_a_row_mends_its_example(
     ]
     fix = told.fix
     assert fix is not None
-    assert fix.is_safe is not row.get("fix_is_unsafe", False)
+    assert not fix.is_safe
     text = (tmp_path / name).read_text(encoding="utf-8")
     edits = edits_of(fix, {name: Source(name, text)})
     left = _variables(edited(text, edits[name]))

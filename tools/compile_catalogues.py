@@ -16,6 +16,7 @@ import yaml
 from compile_bandwidth import compile_bandwidth
 from compile_frameworks import (
     FAMILIES,
+    compile_forks,
     compile_framework,
 )
 from compile_hardware import compile_hardware
@@ -24,7 +25,11 @@ from compile_node_profiles import compile_node_profiles
 from compile_published import compile_published
 from compile_xids import compile_xids
 from speccheck.validator.catalogue.files import CATALOGUES, compiled_path
-from speccheck.validator.catalogue.frameworks import COMPILED, compile_synonyms
+from speccheck.validator.catalogue.frameworks import (
+    COMPILED,
+    compile_synonyms,
+    forks_name,
+)
 
 # Levels of maps that stand one entry a line, so that a change can be read.
 FRAMEWORK_LEVELS = 4
@@ -40,6 +45,8 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
     for name, table in tables.items():
         compiled = _rendered(compile_framework(table), FRAMEWORK_LEVELS)
         yield compiled_path(name), compiled + "\n"
+    forks = compile_forks(read_source("forks/megatron-lm"))
+    yield compiled_path(forks_name("megatron-lm")), _rendered(forks, 0) + "\n"
     synonyms = _rendered(
         compile_synonyms(
             {FAMILIES.get(name, name): table for name, table in tables.items()}

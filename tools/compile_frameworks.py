@@ -21,6 +21,9 @@ KNOWN_FIELDS = frozenset(
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
     }
 )
+_OF_FORK = frozenset(
+    {"name", "repository", "commit", "source", "settles", "adds", "takes"}
+)
 COMPUTED = "computed"  # in a default_history: worked out by the framework
 
 
@@ -40,6 +43,26 @@ def compile_framework(table: Row) -> dict[str, Any]:
         **({"loaders": table["loaders"]} if "loaders" in table else {}),
         "sections": {section: _compile_section(table, section) for section in sections},
     }
+
+
+def compile_forks(table: Row) -> list[dict[str, Any]]:
+    """What a run needs of the forks of a framework; raises ValueError for a bad row."""
+    for row in table["forks"]:
+        if row.keys() - _OF_FORK or not row.get("source"):
+            message = f"{row.get('name')}: unknown fields or no source"
+            raise ValueError(message)
+    return [
+        {
+            "name": row["name"],
+            "adds": row["adds"],
+            **({"takes": row["takes"]} if "takes" in row else {}),
+            "settles": {
+                field: [settled["value"], settled["because"]]
+                for field, settled in row.get("settles", {}).items()
+            },
+        }
+        for row in table["forks"]
+    ]
 
 
 def _section(path: str) -> str:

@@ -62,7 +62,7 @@ Row = Mapping[str, Any]
 FOLDER = Path(CATALOGUES, "relations")
 KINDS = get_args(Kind)
 CARRIED = (
-    *("id", "kind", "reason", "remedy", "loses", "fix", "fix_is_safe"),
+    *("id", "kind", "reason", "remedy", "loses", "fix"),
     *("since", "until"),
 )
 # For tests and readers: what it shows, what it leaves alone, where it was read.

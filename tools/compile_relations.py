@@ -22,7 +22,7 @@ KINDS = (
 )
 CARRIED = (
     *("id", "kind", "when", "where", "drops", "drops_but", "drops_unless"),
-    *("unless_set", "since", "until", "reason", "remedy", "fix", "fix_is_unsafe"),
+    *("unless_set", "since", "until", "reason", "remedy", "fix"),
 )
 # For the tests and the reader: what the relation tells, what it leaves alone, and why.
 UNCARRIED = ("source", "confidence", "example", "mended", "context", "plan", "in")

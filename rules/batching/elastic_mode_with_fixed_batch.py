@@ -54,5 +54,5 @@ def elastic_mode_with_fixed_batch(batch: Batch, stated: StatedKeys) -> Verdicts:
             cost="DeepSpeed stops at start-up",
             remedy=f"Remove {names}, or set elasticity.ignore_non_elastic_batch_info "
             "to true.",
-            fix=without_keys(fixed, is_safe=False),
+            fix=without_keys(fixed),
         )

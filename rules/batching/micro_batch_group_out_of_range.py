@@ -74,7 +74,7 @@ def micro_batch_group_out_of_range(
             cost="Megatron-LM raises on the first step",
             remedy=f"Leave the flag out: a group is then as large as the {stages} "
             "stages.",
-            fix=without_keys([key], is_safe=False),
+            fix=without_keys([key]),
         )
 
 

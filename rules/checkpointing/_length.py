@@ -26,7 +26,7 @@ def is_long(plan: TrainingPlan, run: Run, limit_hours: float) -> str:
     Raises MissingEvidence where neither the length nor the scale tells, nor what they
     are at least.
     """
-    if is_surely_short(run, limit_hours):
+    if run.is_trial or is_surely_short(run, limit_hours):
         return ""
     seconds = run_seconds(run)
     if seconds is not None:

@@ -49,5 +49,5 @@ def asynchronous_save_ineffective(stated: StatedKeys) -> Verdicts:
             required=_WORKER,
             cost="every save blocks training",
             remedy="Add --use-persistent-ckpt-worker.",
-            fix=flag_added(places[_FLAG], _WORKER, is_safe=True),
+            fix=flag_added(places[_FLAG], _WORKER),
         )

@@ -5,8 +5,8 @@ end. It happens when the number of steps is lowered and the interval is not.
 
 What passes: at least one save before the last step.
 
-Where it does not apply: debug runs, runs that are known to be short, and intervals that
-are not counted in steps.
+Where it does not apply: debug runs and benchmarks of under 200 steps, runs that are
+known to be short, and intervals that are not counted in steps.
 
 Source: arithmetic; huggingface/nanotron config/config.py (CheckpointsArgs).
 

@@ -6,9 +6,9 @@ is the usual cause.
 
 What passes: periodic saving is on.
 
-Where it does not apply: debug runs, and runs that are known to be short. A run whose
-length is unknown is judged when it spans several nodes and does not fine-tune, and when
-its steps take longer than that at the peak of any GPU.
+Where it does not apply: debug runs and benchmarks of under 200 steps, and runs that are
+known to be short. A run whose length is unknown is judged when it spans several nodes
+and does not fine-tune, and when its steps take longer than that at the peak of any GPU.
 
 Source: pytorch/torchtitan torchtitan/config (Checkpoint.enable, default false);
 huggingface/transformers training_args.py (save_strategy).

@@ -33,7 +33,7 @@ def checkpoints_on_node_storage(
 ) -> Verdicts:
     """Judge the folder of the checkpoints of a job on several nodes."""
     folder = checkpoint.directory
-    if checkpoint.enabled.value is False or run.role.value == "debug":
+    if checkpoint.enabled.value is False or run.is_trial:
         return
     nodes = several_nodes(plan)
     if nodes is None or not folder.is_known:

@@ -49,5 +49,5 @@ def keep_count_refused(checkpoint: Checkpoint, stated: StatedKeys) -> Verdicts:
         required=_FEWEST,
         cost="torchtitan stops at start-up",
         remedy="Keep at least 2, or 0 for all.",
-        fix=rewritten(keep, _FEWEST, stated, is_safe=True),
+        fix=rewritten(keep, _FEWEST, stated),
     )

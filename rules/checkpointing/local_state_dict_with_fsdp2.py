@@ -57,4 +57,4 @@ def _fix(layout: Value[str]) -> Fix | None:
     if place is None:
         return None
     says = f"set {place.key} to SHARDED_STATE_DICT"
-    return combined(says, [to_set(place, "SHARDED_STATE_DICT")], is_safe=True)
+    return combined(says, [to_set(place, "SHARDED_STATE_DICT")])

@@ -5,8 +5,8 @@ chain starts again from step 0 and overwrites what was reached.
 
 What passes: a restart continues from the newest checkpoint.
 
-Where it does not apply: debug runs, jobs within the limit of the clause, and plans that
-leave resuming to the training script.
+Where it does not apply: debug runs and benchmarks of under 200 steps, jobs within the
+limit of the clause, and plans that leave resuming to the training script.
 
 Source: NVIDIA/NeMo nemo/utils/exp_manager.py (resume_if_exists); Slurm --time.
 
@@ -48,7 +48,7 @@ def no_resume_in_limited_job(
 ) -> Verdicts:
     """Judge resuming under a wall-time limit."""
     walltime, resume = recovery.walltime_seconds, checkpoint.resume
-    if run.role.value == "debug" or not walltime.is_known:
+    if run.is_trial or not walltime.is_known:
         return
     if hours_in(walltime.need()) <= limit.max_unsaved or not resume.is_known:
         return

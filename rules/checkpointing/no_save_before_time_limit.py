@@ -6,8 +6,8 @@ is thrown away at the end of every job of the chain, on all of its GPUs.
 What passes: a signal, or a duration, on which the run saves and ends; or saves so often
 that the loss is within the clause's share.
 
-Where it does not apply: debug runs; runs that are known to end before the limit; no
-limit.
+Where it does not apply: debug runs and benchmarks of under 200 steps; runs that are
+known to end before the limit; no limit.
 
 Source: Slurm --signal; NVIDIA/Megatron-LM --exit-signal-handler and
 --exit-duration-in-mins; NeMo max_time_per_run.
@@ -44,7 +44,7 @@ def no_save_before_time_limit(
 ) -> Verdicts:
     """Judge half an interval against the time limit."""
     walltime, leaves = recovery.walltime_seconds, recovery.exit_before_walltime
-    if run.role.value == "debug" or not walltime.is_known:
+    if run.is_trial or not walltime.is_known:
         return
     if checkpoint.enabled.value is False:
         return

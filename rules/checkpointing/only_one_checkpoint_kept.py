@@ -44,7 +44,7 @@ def only_one_checkpoint_kept(
     limit: KeepLimit,
 ) -> Verdicts:
     """Judge the retention; 0 means that all are kept."""
-    if checkpoint.enabled.value is False or run.role.value == "debug":
+    if checkpoint.enabled.value is False or run.is_trial:
         return
     keep = checkpoint.keep_last
     kept = keep.need()
@@ -62,5 +62,5 @@ def only_one_checkpoint_kept(
         required=limit.keep_min,
         cost="a checkpoint that cannot be loaded ends the run",
         remedy=f"Keep {limit.keep_min} or more.",
-        fix=rewritten(keep, limit.keep_min, stated, is_safe=True),
+        fix=rewritten(keep, limit.keep_min, stated),
     )

@@ -67,7 +67,7 @@ def _fix(leaves: list[Value[bool]], stated: StatedKeys) -> Fix | None:
     if len(changes) < len(leaves):
         return None
     names = " and ".join(dict.fromkeys(change.place.key for change in changes))
-    return combined(f"turn over {names}", dict.fromkeys(changes), is_safe=True)
+    return combined(f"turn over {names}", dict.fromkeys(changes))
 
 
 def _change(leaf: Value[bool], stated: StatedKeys) -> Iterator[Change]:

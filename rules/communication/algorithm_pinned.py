@@ -29,6 +29,9 @@ from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
+# Without the protocol that is unsafe on some networks, the choice stays the library's.
+_LEFT_OPEN = ("", "^LL128", "^ll128")
+
 
 @rule(clause="COMM-002")
 def algorithm_pinned(
@@ -42,7 +45,7 @@ def algorithm_pinned(
     variables = [
         variable
         for name in ("NCCL_ALGO", "NCCL_PROTO")
-        if (variable := environment.find(name)) and variable.value != ""
+        if (variable := environment.find(name)) and variable.value not in _LEFT_OPEN
     ]
     is_deterministic = bool(run.deterministic.value)
     pinned = [
@@ -56,7 +59,8 @@ def algorithm_pinned(
         return
     for variable in pinned:
         text = variable.value or variable.raw
-        explicit = "ll128" in text.lower() and variable.name == "NCCL_PROTO"
+        is_named = "ll128" in text.lower() and not text.startswith("^")
+        explicit = is_named and variable.name == "NCCL_PROTO"
         danger = "; LL128 by name can corrupt data where it is not supported"
         yield fail(
             f"{variable.name}={text} holds for all sizes and scales"
@@ -65,5 +69,5 @@ def algorithm_pinned(
             measured=text,
             required="not set",
             cost="the best algorithm of most sizes is excluded",
-            fix=without_variables([variable], is_safe=False),
+            fix=without_variables([variable]),
         )

@@ -63,7 +63,7 @@ def connection_limit_refused(
             required="not 1",
             cost="Megatron-LM stops with an assertion at start-up",
             remedy="Delete the line.",
-            fix=without_variables([variable], is_safe=True),
+            fix=without_variables([variable]),
         )
         return
     degrees = [
@@ -92,5 +92,5 @@ def connection_limit_refused(
         required=1,
         cost="Megatron-LM stops with an assertion at start-up",
         remedy=f"Export {_NAME}=1.",
-        fix=variable_set(variable, "1", is_safe=True),
+        fix=variable_set(variable, "1", because="only value"),
     )

@@ -68,7 +68,7 @@ def fast_transport_disabled(
             required="not set",
             cost="a tenth of the bandwidth between nodes, without a message",
             remedy=f"Delete {variable.name}.",
-            fix=without_variables([variable], is_safe=False),
+            fix=without_variables([variable]),
         )
 
 

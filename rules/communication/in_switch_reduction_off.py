@@ -44,5 +44,5 @@ def in_switch_reduction_off(
         measured=0,
         required="not 0",
         cost="23 to 31 percent of the all-reduce bandwidth inside a node",
-        fix=without_variables([variable], is_safe=False),
+        fix=without_variables([variable]),
     )

@@ -55,5 +55,5 @@ def one_queue_with_fsdp(
         required="not 1",
         cost="each layer waits for its parameters",
         remedy="Delete the line.",
-        fix=without_variables([variable], is_safe=True),
+        fix=without_variables([variable]),
     )

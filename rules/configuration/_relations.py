@@ -8,11 +8,11 @@ from speccheck.validator.evidence.related_keys import KeyRelationMatch
 def fix_of(match: KeyRelationMatch) -> Fix | None:
     """Return the edits that mend a match, where they are certain; else None.
 
-    A key that has no effect goes: what runs stays the same. Any other edit is safe only
-    where its row says so.
+    None is safe: a key that has no effect goes, and of two that cannot stand together
+    the owner decides which does.
     """
     if match.losing:
-        return without_keys(match.losing, is_safe=True)
+        return without_keys(match.losing)
     if not match.edits:
         return None
     says = (
@@ -25,7 +25,7 @@ def fix_of(match: KeyRelationMatch) -> Fix | None:
         to_remove(key.value_place) if value is None else to_set(key.value_place, value)
         for key, value in match.edits
     )
-    return Fix(" and ".join(says), changes, match.relation.fix_is_safe)
+    return Fix(" and ".join(says), changes)
 
 
 def in_release(match: KeyRelationMatch) -> str:

@@ -73,7 +73,7 @@ class UnknownKey(Record):
         if not self._may_be(slip.path):
             return None
         change = to_rename(self.key.value_place, meant)
-        return combined(f"rename {name} to {meant}", [change], is_safe=False)
+        return combined(f"rename {name} to {meant}", [change])
 
     def _may_be(self, meant: str) -> bool:
         """Whether a value of this type may stand at the key that is meant."""

@@ -6,8 +6,8 @@ already mean something else.
 What passes: current keys. Keys that the stated version has removed are told by
 removed_key.
 
-Where the release is not stated, a key that a newer one removed is a warning that names
-that release.
+Where the release is not stated, whether a key that a newer one removed still counts is
+open: most files that are in use are of the release that they were written for.
 
 Where it does not apply: versions that do not have the successor yet; where the version
 is not stated, keys whose successor is newer than the oldest version tabulated.
@@ -34,7 +34,7 @@ from speccheck.validator.evidence.framework_keys import (
 )
 from speccheck.validator.evidence.mending import combined, renamed_key
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
 @rule(clause="CONF-004")
@@ -64,21 +64,18 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
                 remedy=_remedy(keys),
                 fix=_fix(file, keys),
             )
-        if gone:
+        elif gone:
             names = [
                 f"{_with_successor(dotted(key.path), row)}, in {_release(table, row)}"
                 for key, row in gone
             ]
-            yield fail(
+            yield unknown(
                 f"newer releases removed {'; '.join(names)}; which release the job "
                 "runs on is not stated",
+                missing=["run.framework_version"],
                 at=[key.place for key, _ in gone],
-                measured=len(gone),
-                required=0,
-                cost="from that release on it is refused or has no effect",
-                remedy=_remedy(gone),
             )
-        if not keys and not gone:
+        else:
             yield passed()
 
 
@@ -101,13 +98,16 @@ def _gone(file: KeyedFile, table: FrameworkKeys) -> Iterator[tuple[StatedKey, Ke
 
 def _fix(file: KeyedFile, keys: Sequence[tuple[StatedKey, KeyRow]]) -> Fix | None:
     """All keys by their new names; None where one of them means something else."""
-    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in keys]
+    fixes = [renamed_key(file, key, row) for key, row in keys]
     certain = [fix for fix in fixes if fix is not None]
     if len(certain) < len(fixes):
         return None
+    are_read = all(fix.is_safe for fix in certain)
     says = "; ".join(fix.says for fix in certain)
     return combined(
-        says, (change for fix in certain for change in fix.changes), is_safe=True
+        says,
+        (change for fix in certain for change in fix.changes),
+        because="same meaning" if are_read else "",
     )
 
 

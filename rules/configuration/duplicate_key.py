@@ -55,6 +55,4 @@ def _fix(twice_stated_key: TwiceStatedKey, *, refused: bool) -> Fix | None:
     if refused and not twice_stated_key.is_equal:
         return None
     says = f"delete the first {twice_stated_key.key}"
-    return Fix(
-        says, (to_remove(twice_stated_key.first),), is_safe=twice_stated_key.is_equal
-    )
+    return Fix(says, (to_remove(twice_stated_key.first),))

@@ -52,7 +52,7 @@ def fsdp1_key_in_fsdp2(stated: StatedKeys, parallelism: Parallelism) -> Verdicts
                 required="a key of FSDP2",
                 cost="the file promises what does not happen",
                 remedy="Delete the line.",
-                fix=without_keys([key], is_safe=True),
+                fix=without_keys([key]),
             )
 
 

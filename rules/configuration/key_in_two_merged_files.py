@@ -54,9 +54,7 @@ def key_in_two_merged_files(stated: StatedKeys) -> Verdicts:
                 cost="GPT-NeoX stops while it loads the files; a key spelt with a dash "
                 "in the later one replaces the first silently",
                 remedy=f"Keep {name} in one place.",
-                fix=without_keys([key], is_safe=True)
-                if key.value == earlier.value
-                else None,
+                fix=without_keys([key]) if key.value == earlier.value else None,
             )
     if len(files) > 1 and not result:
         yield passed()

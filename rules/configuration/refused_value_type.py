@@ -40,7 +40,7 @@ def refused_value_type(stated: StatedKeys) -> Verdicts:
                 required=loaded_as.expected,
                 cost="the framework stops, or computes with the wrong type",
                 remedy=f"Write it so that it loads as {loaded_as.expected}.",
-                fix=typed(loaded_as, is_safe=False),
+                fix=typed(loaded_as),
             )
         if not fatal and file.keys:
             yield passed()

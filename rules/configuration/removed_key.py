@@ -77,11 +77,10 @@ def _fix(file: KeyedFile, key: StatedKey, row: KeyRow) -> Fix | None:
     """The new name, by which it counts again; where none is needed, nothing."""
     table = file.catalogue
     if row.deprecated_by or table is None:
-        return renamed_key(file, key, row, is_safe=False)
+        return renamed_key(file, key, row)
     if table.family in _WITH_REFERENCES:
         return None
-    is_dropped = table.policy(key.path, file.version) != "reject"
-    return without_keys([key], is_safe=is_dropped)
+    return without_keys([key])
 
 
 def _replacement(table: FrameworkKeys, row: KeyRow) -> str:

@@ -43,6 +43,5 @@ def repeated_key(stated: StatedKeys) -> Verdicts:
                     fix=Fix(
                         f"delete the first {twice_stated_key.key}",
                         (to_remove(twice_stated_key.first),),
-                        is_safe=True,
                     ),
                 )

@@ -51,5 +51,5 @@ def sequence_parallel_without_tensor_parallel(
         required=2,
         cost="activations stay whole: the memory that was counted on is not saved",
         remedy="Remove it, or use context parallelism for long sequences.",
-        fix=switched(sequence, stated, on=False, is_safe=True),
+        fix=switched(sequence, stated, on=False),
     )

@@ -38,7 +38,7 @@ def text_loaded_as_another_type(stated: StatedKeys) -> Verdicts:
                 measured=loaded_as.loaded,
                 required=loaded_as.expected,
                 cost="the value is not the one that is written",
-                fix=typed(loaded_as, is_safe=True),
+                fix=typed(loaded_as, because="same meaning"),
             )
         if not harmless:
             yield passed()

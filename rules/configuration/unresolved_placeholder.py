@@ -22,12 +22,13 @@ Good::
 """
 
 import re
+from collections.abc import Iterator
 
 from speccheck.validator.evidence.framework_keys import dotted
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule, unknown
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 # A whole value in braces, or angle brackets round words that ask to be filled in.
 _UNFILLED = lazy_pattern(
@@ -45,11 +46,11 @@ _TEXTS = ("template", "prompt", "format")
 _INTERPOLATING = frozenset(
     {"megatron-cli", "megatron-model-config", "megatron-yaml", "slurm", "torchrun"}
 )
-# SkyPilot fills its `envs` into other fields (sky/task.py, _fill_in_env_vars).
-_WITH_VARIABLES = frozenset({"skypilot"})
-# OmegaConf's word for a value that a command line must give: it never starts without.
-_MANDATORY = "???"
-_WITH_MANDATORY = frozenset({"nemo1", "nemo-rl", "verl", "torchtune", "hyperpod"})
+# SkyPilot fills its `envs` into other fields (sky/task.py, _fill_in_env_vars),
+# and NeMo Automodel the environment (nemo_automodel/components/config/loader.py).
+_WITH_VARIABLES = frozenset({"nemo-automodel", "skypilot"})
+_OF_OMEGACONF = frozenset({"nemo-rl", "nemo1", "verl"})
+_COMMAND_LINE = "hydra-overrides"
 
 
 @rule(clause="CONF-008")
@@ -58,51 +59,49 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.format in _INTERPOLATING:
             continue
-        filled = _filled_elsewhere(file, stated)
-        unfilled = [key for key in file.keys if _is_placeholder(key, file, filled)]
-        if file.format in _WITH_MANDATORY and len(stated.files) == 1:
-            mandatory = [key for key in unfilled if _text(key) == _MANDATORY]
-            unfilled = [key for key in unfilled if _text(key) != _MANDATORY]
-            if mandatory:
-                yield _left_open(mandatory)
-                if not unfilled:
-                    continue
-        if unfilled:
+        unfilled = [*_unfilled(file, stated)]
+        declared = [key for key in unfilled if _is_declared(file, str(key.value))]
+        is_called = any(other.format == _COMMAND_LINE for other in stated.files)
+        left = [key for key in unfilled if is_called or key not in declared]
+        if left:
+            first, *others = left
+            more = f", and {len(others)} more of the file" if others else ""
+            text = str(first.value).strip()
             yield fail(
-                _named(unfilled),
-                at=[key.place for key in unfilled],
-                measured=_text(unfilled[0]),
+                f"{dotted(first.path)} is still the placeholder {text}{more}",
+                at=[key.place for key in left],
+                measured=text,
                 required="a value",
                 cost="the run takes the placeholder for a value, or stops at start-up",
+            )
+        elif declared:
+            yield unknown(
+                f"{dotted(declared[0].path)} is for a command line to fill in",
+                missing=[str(declared[0].path[-1])],
+                at=[key.place for key in declared],
             )
         elif file.keys:
             yield passed()
 
 
-def _left_open(keys: list[StatedKey]) -> Verdict:
-    text = f"{_named(keys)}: a command line has to fill that in"
-    places = [key.place for key in keys]
-    return unknown(text, missing=("launch script",), at=places)
+def _unfilled(file: KeyedFile, stated: StatedKeys) -> Iterator[StatedKey]:
+    """Yield the keys of a file whose value nobody has filled in."""
+    filled = _filled_elsewhere(file, stated)
+    for key in file.keys:
+        value = key.value
+        if not isinstance(value, str) or not _is_unfilled(value):
+            continue
+        is_text = any(word in str(key.path[-1]) for word in _TEXTS)
+        is_open = file.format in _WITH_VARIABLES and "$" in value
+        if not is_text and not is_open and key.path not in filled:
+            yield key
 
 
-def _text(key: StatedKey) -> str:
-    return str(key.value).strip()
-
-
-def _named(keys: list[StatedKey]) -> str:
-    """Return which keys hold placeholders, the first of them by name."""
-    first = f"{dotted(keys[0].path)} is still the placeholder {_text(keys[0])}"
-    more = len(keys) - 1
-    return f"{first}, and so are {more} more values" if more else first
-
-
-def _is_placeholder(key: StatedKey, file: KeyedFile, filled: set[KeyPath]) -> bool:
-    value = key.value
-    if not isinstance(value, str) or not _is_unfilled(value):
-        return False
-    if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
-        return False
-    return file.format not in _WITH_VARIABLES or "$" not in value
+def _is_declared(file: KeyedFile, value: str) -> bool:
+    """Whether a text says that it is to be given, or that another file may have it."""
+    table = file.catalogue
+    is_composed = table is not None and table.family in _OF_OMEGACONF
+    return is_composed and value.strip().startswith(("???", "${"))
 
 
 def _is_unfilled(value: str) -> bool:

@@ -85,7 +85,9 @@ def _faults(
         if table is None or not _loader(file):
             continue
         loader = table.loaders[file.format]
-        is_fork = loader.closes_choices and any(file.unlike_keys())
+        is_fork = loader.closes_choices and (
+            any(file.unlike_keys()) or file.is_of_another_parser
+        )
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
             taken = table.accepted(key.path, file.format) if key.is_sure else None
@@ -105,7 +107,7 @@ def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
     if not fault.meant:
         return None
     says = f"set {key.place.key} to {fault.meant}"
-    return Fix(says, (to_set(key.value_place, fault.meant),), is_safe=False)
+    return Fix(says, (to_set(key.value_place, fault.meant),))
 
 
 def _loader(file: KeyedFile) -> bool:

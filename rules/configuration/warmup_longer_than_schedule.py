@@ -5,8 +5,8 @@ happens. Frameworks log a warning at most.
 
 What passes: a warm-up below the number of steps of the schedule.
 
-Where it does not apply: a share instead of steps. Megatron-LM refuses it:
-schedule_refused_by_megatron tells that.
+Where it does not apply: a share instead of steps; debug runs and benchmarks of under
+200 steps. Megatron-LM refuses it: schedule_refused_by_megatron tells that.
 
 Source: deepspeedai/DeepSpeed runtime/lr_schedules.py (WarmupDecayLR);
 huggingface/transformers issue 29348.
@@ -30,7 +30,7 @@ def warmup_longer_than_schedule(optimizer: Optimizer, run: Run) -> Verdicts:
     warmup = optimizer.warmup_steps
     decay = optimizer.decay_steps
     total = decay if decay.is_known else run.steps
-    if run.framework.value == "megatron-lm" or run.role.value == "debug":
+    if run.framework.value == "megatron-lm" or run.is_trial:
         return
     if not warmup.is_known or not total.is_known or total.need() < 1:
         return

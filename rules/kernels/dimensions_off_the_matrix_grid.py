@@ -50,7 +50,7 @@ def dimensions_off_the_matrix_grid(
         ("feed-forward size", model.feed_forward_size, tensor, []),
         ("vocabulary multiple", model.vocabulary_multiple, 1, []),
     )
-    if _is_vocabulary_on(model, tensor, grid.tile):
+    if not _is_vocabulary_off(model, tensor, grid.tile):
         rows = rows[:-1]
     known = [row for row in rows if row[1].is_known]
     if not known:
@@ -75,10 +75,14 @@ def dimensions_off_the_matrix_grid(
         yield passed(at=[row[1] for row in known], required=grid.tile)
 
 
-def _is_vocabulary_on(model: Model, tensor: int, tile: int) -> bool:
-    """Whether the vocabulary of a rank, as it is padded, is a multiple of the tile."""
+def _is_vocabulary_off(model: Model, tensor: int, tile: int) -> bool:
+    """Whether the vocabulary of a rank, as it is padded, is surely off the tile.
+
+    Most tokenizers are on it by themselves: of one that is not known the multiple to
+    which it is padded says nothing.
+    """
     size, multiple = model.vocabulary_size.value, model.vocabulary_multiple.value
     if not size or not multiple or multiple < 1:
         return False
     share = -(-size // (multiple * tensor)) * multiple
-    return share % tile == 0
+    return share % tile != 0

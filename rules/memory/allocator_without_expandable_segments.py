@@ -91,4 +91,4 @@ def _fix(variable: Variable | None, text: str) -> Fix | None:
         return None
     words = [part for part in text.split(",") if not part.strip().startswith(_SEGMENTS)]
     says = ",".join([*words, f"{_SEGMENTS}:True"])
-    return variable_set(variable, says, is_safe=True)
+    return variable_set(variable, says)

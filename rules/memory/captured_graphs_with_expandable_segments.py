@@ -67,12 +67,11 @@ def captured_graphs_with_expandable_segments(
         measured=_SETTING,
         required=f"{_REGISTER}=0",
         cost="Megatron-LM stops at start-up, or with an illegal memory access later",
-        fix=variable_set(register, "0", is_safe=True)
+        fix=variable_set(register, "0")
         if register is not None
         else combined(
             f"add {_REGISTER}=0",
             [to_add(variable.place, _REGISTER, "0")],
-            is_safe=True,
         ),
     )
 

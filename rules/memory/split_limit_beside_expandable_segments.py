@@ -47,7 +47,6 @@ def split_limit_beside_expandable_segments(environment: Environment) -> Verdicts
                 fix=variable_set(
                     variable,
                     ",".join(word for word in words if word not in limits),
-                    is_safe=True,
                 ),
             )
         elif _EXPANDABLE in words or limits:

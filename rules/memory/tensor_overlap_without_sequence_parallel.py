@@ -66,5 +66,5 @@ def _fix(stated: StatedKeys, *, is_on_one_rank: bool) -> Fix | None:
     if key is None:
         return None
     if is_on_one_rank:
-        return without_keys([key], is_safe=False)
+        return without_keys([key])
     return flag_added(key.value_place, "--sequence-parallel")

@@ -95,15 +95,14 @@ def _fix(match: RelationMatch) -> Fix | None:
     if not wanted or any(name not in set_here for name in wanted):
         return None
     steps = [
-        without_variables([set_here[name]], is_safe=True)
+        without_variables([set_here[name]])
         if value is None
-        else variable_set(set_here[name], value, is_safe=True)
+        else variable_set(set_here[name], value)
         for name, value in wanted.items()
     ]
     return combined(
         "; ".join(step.says for step in steps),
         (change for step in steps for change in step.changes),
-        is_safe=not match.relation.fix_is_unsafe,
     )
 
 

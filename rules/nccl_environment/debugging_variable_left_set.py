@@ -56,7 +56,7 @@ def debugging_variable_left_set(
             cost="every step of the run pays for it",
             remedy="Delete the line; set it in a debugging session only.",
             # What is switched off may have been so for a fault of the machine.
-            fix=without_variables([variable], is_safe=_OFF not in variable.name),
+            fix=without_variables([variable]),
         )
     if is_clean:
         yield passed()

@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.finding import Fix
+from speccheck.validator.evidence.finding import Fix, SafeBecause
 from speccheck.validator.evidence.mending import variable_renamed, without_variables
 from speccheck.validator.evidence.nccl_variables import (
     NcclVariables,
@@ -59,16 +59,21 @@ def deprecated_variable(
             required=row.replacement or "not set",
             cost="a later release ignores it without a message",
             remedy=f"Set {row.replacement}." if row.replacement else "Delete it.",
-            fix=_fix(variable, row, environment),
+            fix=_fix(variable, row, environment, run),
         )
     if is_clean:
         yield passed()
 
 
-def _fix(variable: Variable, row: VariableRow, environment: Environment) -> Fix | None:
-    """The new name, unless that is set as well."""
+def _fix(
+    variable: Variable, row: VariableRow, environment: Environment, run: Run
+) -> Fix | None:
+    """The new name, unless that is set as well; an older release reads the old one."""
     if not row.replacement:
-        return without_variables([variable], is_safe=True)
+        return without_variables([variable])
     if not row.renamed or environment.sets(row.replacement):
         return None
-    return variable_renamed(variable, row.replacement, is_safe=True)
+    stated = release(run.nccl_version.or_else(""))
+    has_both = row.family == "nccl" and stated >= release(row.deprecated)
+    because: SafeBecause = "same meaning" if has_both else ""
+    return variable_renamed(variable, row.replacement, because=because)

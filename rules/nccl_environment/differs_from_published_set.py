@@ -72,4 +72,4 @@ def _fix(variable: Variable, values: list[str]) -> Fix | None:
     """The published value, where there is one; `*` stands for any."""
     if len(set(values)) > 1 or values[0] == ANY:
         return None
-    return variable_set(variable, values[0], is_safe=False)
+    return variable_set(variable, values[0])

@@ -48,7 +48,5 @@ def misplaced_list_operator(environment: Environment) -> Verdicts:
             cost="an interface that was meant to be left out is used, or none is",
             remedy=f"Write {name}={prefix}{plain}.",
             # A list that begins with neither may mix what is meant and what is not.
-            fix=variable_set(variable, prefix + plain, is_safe=False)
-            if prefix
-            else None,
+            fix=variable_set(variable, prefix + plain) if prefix else None,
         )

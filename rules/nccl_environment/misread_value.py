@@ -52,7 +52,11 @@ def misread_value(environment: Environment, nccl: NcclVariables) -> Verdicts:
             cost="the setting is not the one that is written, and nothing says so",
             remedy=f"Write {seen.meant or seen.expected}.",
             # Safe where the library has read what is meant all the time.
-            fix=variable_set(variable, seen.meant, is_safe=seen.meant == seen.seen)
+            fix=variable_set(
+                variable,
+                seen.meant,
+                because="same meaning" if seen.meant == seen.seen else "",
+            )
             if seen.meant
             else None,
         )

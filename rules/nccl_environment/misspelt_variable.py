@@ -72,4 +72,4 @@ def _fix(
     name = row.replacement if row is not None and row.renamed else meant
     if environment.sets(meant) or environment.sets(name):
         return None
-    return variable_renamed(variable, name, is_safe=False)
+    return variable_renamed(variable, name)

@@ -56,5 +56,5 @@ def mrc_value_out_of_range(environment: Environment, limits: MrcLimits) -> Verdi
             required=f"0 to {most}",
             cost="what the card does with another value is not defined",
             remedy="Delete the line: the default suits.",
-            fix=without_variables([variable], is_safe=True),
+            fix=without_variables([variable]),
         )

@@ -56,5 +56,5 @@ def peer_access_disabled(
             required="not set",
             cost="a tenth of the bandwidth inside the node, or less",
             remedy="Delete the line.",
-            fix=without_variables([variable], is_safe=False),
+            fix=without_variables([variable]),
         )

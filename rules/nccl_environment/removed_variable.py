@@ -83,7 +83,7 @@ def removed_variable(
 def _fix(variable: Variable, row: VariableRow, environment: Environment) -> Fix | None:
     """Deleted where nothing takes its place; a new name makes it count again."""
     if not row.replacement:
-        return without_variables([variable], is_safe=True)
+        return without_variables([variable])
     if not row.renamed or environment.sets(row.replacement):
         return None
-    return variable_renamed(variable, row.replacement, is_safe=False)
+    return variable_renamed(variable, row.replacement)

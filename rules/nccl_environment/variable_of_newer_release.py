@@ -47,7 +47,7 @@ def variable_of_newer_release(
             required=row.added,
             cost="the setting has no effect, and nothing says so",
             remedy=f"Delete it, or use NCCL {row.added} or later.",
-            fix=without_variables([variable], is_safe=True),
+            fix=without_variables([variable]),
         )
     if is_clean and environment.variables:
         yield passed()

@@ -48,5 +48,5 @@ def verbose_debug_logging(environment: Environment, limit: LoudestLevel) -> Verd
         measured=level,
         required=limit.max_level,
         cost="every rank writes thousands of lines",
-        fix=variable_set(variable, limit.max_level, is_safe=True),
+        fix=variable_set(variable, limit.max_level, because="log only"),
     )

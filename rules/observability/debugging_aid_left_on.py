@@ -54,5 +54,5 @@ def debugging_aid_left_on(
             required="off",
             cost=harm,
             remedy="Turn it off; use it in a short session.",
-            fix=switched(leaf, stated, on=False, is_safe=leaf is not run.deterministic),
+            fix=switched(leaf, stated, on=False),
         )

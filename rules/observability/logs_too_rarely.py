@@ -74,7 +74,7 @@ def logs_too_rarely(
         required=limit.log_steps,
         cost="a diverging loss or a slow node is seen one line later",
         remedy=_remedy(interval, limit),
-        fix=rewritten(interval, limit.log_steps, stated, is_safe=True),
+        fix=rewritten(interval, limit.log_steps, stated, because="log only"),
     )
 
 

@@ -49,5 +49,5 @@ def throughput_not_logged(
         measured="off",
         required="on",
         cost="a job at half its speed looks like any other",
-        fix=switched(throughput, stated, on=True, is_safe=True),
+        fix=switched(throughput, stated, on=True, because="log only"),
     )

@@ -67,7 +67,7 @@ def tf32_switched_off(
         cost="fp32 matrix products run without tensor cores, some eight times slower",
         remedy="Turn TF32 on: tf32 true, torch.set_float32_matmul_precision('high'), "
         f"and no {_OVERRIDE}.",
-        fix=without_variables([override], is_safe=False)
+        fix=without_variables([override])
         if override is not None and is_overridden
         else switched(switch, stated, on=True),
     )

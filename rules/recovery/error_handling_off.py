@@ -62,9 +62,7 @@ def error_handling_off(
                 measured=variable.value,
                 required=f"not {limit.forbidden_value}",
                 cost="the job holds its GPUs and stands still until a person looks",
-                fix=variable_set(variable, _ON, is_safe=True)
-                if variable.name == _NAMES[0]
-                else None,
+                fix=variable_set(variable, _ON) if variable.name == _NAMES[0] else None,
             )
             return
     yield passed(at=[variable.place for variable in variables])

@@ -57,7 +57,7 @@ def flight_recorder_off(
             required="on",
             cost="nothing shows which rank hung",
             remedy=f"Set {_DUMP}=1.",
-            fix=variable_set(dump, "1", is_safe=True),
+            fix=variable_set(dump, "1"),
         )
         return
     if not sizes:
@@ -77,5 +77,5 @@ def flight_recorder_off(
         required=limit.buffer_min,
         cost="nothing shows which rank hung",
         remedy=f"Set {sizes[0].name}={_ENTRIES} and {_DUMP}=1.",
-        fix=variable_set(sizes[0], _ENTRIES, is_safe=True),
+        fix=variable_set(sizes[0], _ENTRIES),
     )

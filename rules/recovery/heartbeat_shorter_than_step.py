@@ -48,5 +48,5 @@ def heartbeat_shorter_than_step(
         required=seconds,
         cost="the guard kills the healthy job at its first step",
         remedy=f"Allow at least two steps, {2 * seconds:g} s.",
-        fix=rewritten(heartbeat, ceil(2 * seconds), stated, is_safe=True),
+        fix=rewritten(heartbeat, ceil(2 * seconds), stated),
     )

@@ -63,4 +63,4 @@ def _fix(
         return None
     if cluster.gpus_per_node.or_else(processes) < processes:
         return None
-    return variable_set(variable, ",".join(all_of_them), is_safe=False)
+    return variable_set(variable, ",".join(all_of_them))

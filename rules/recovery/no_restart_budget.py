@@ -68,7 +68,7 @@ def no_restart_budget(
         measured=restarts.need(),
         required=limit.min_restarts,
         cost="the cluster waits for a person, and the place in the queue is lost",
-        fix=_fix(recovery, limit, resumes=checkpoint.resume.value is True),
+        fix=_fix(recovery, limit),
     )
 
 
@@ -77,18 +77,16 @@ def _related(recovery: Recovery) -> list[Value[str]]:
     return [] if recovery.max_restarts.places else [recovery.launcher]
 
 
-def _fix(recovery: Recovery, limit: RestartLimit, *, resumes: bool) -> Fix | None:
+def _fix(recovery: Recovery, limit: RestartLimit) -> Fix | None:
     """One way to start again, where a file rules it out: the scheduler's first.
 
     A job that does not resume begins anew, over what it has saved.
     """
     place = place_of(recovery.requeue, "--no-requeue")
     if place is not None:
-        return combined(
-            "write --requeue", [to_rename(place, "--requeue")], is_safe=resumes
-        )
+        return combined("write --requeue", [to_rename(place, "--requeue")])
     place = place_of(recovery.max_restarts, "--max-restarts", "--max_restarts")
     if place is None:
         return None
     says = f"set {place.key} to {limit.min_restarts}"
-    return combined(says, [to_set(place, limit.min_restarts)], is_safe=resumes)
+    return combined(says, [to_set(place, limit.min_restarts)])

@@ -23,9 +23,9 @@ Good::
     spec: {template: {spec: {restartPolicy: Never, containers: [...]}}}
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from speccheck.validator.evidence.finding import Fix, to_add, to_set
+from speccheck.validator.evidence.finding import Fix, SafeBecause, to_add, to_set
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -63,22 +63,24 @@ def restart_policy_refused(stated: StatedKeys) -> Verdicts:
                 required=" or ".join(allowed),
                 cost="the API server rejects the object and nothing starts",
                 remedy=f"Set restartPolicy: {allowed[-1]}.",
-                fix=_fix(policy, pod, allowed[-1], keys),
+                fix=_fix(policy, pod, allowed, keys),
             )
 
 
 def _fix(
     policy: StatedKey | None,
     pod: StatedKey,
-    allowed: str,
+    allowed: Sequence[str],
     keys: Mapping[KeyPath, StatedKey],
 ) -> Fix:
     """The policy set, beside the containers where none is stated."""
-    says = f"set restartPolicy to {allowed}"
+    value = allowed[-1]
+    says = f"set restartPolicy to {value}"
+    because: SafeBecause = "only value" if len(allowed) == 1 else ""
     if policy is not None:
-        return Fix(says, (to_set(policy.place, allowed),), is_safe=True)
+        return Fix(says, (to_set(policy.place, value),), because)
     beside = keys.get((*pod.path, "containers"), pod)
-    return Fix(says, (to_add(beside.place, "restartPolicy", allowed),), is_safe=True)
+    return Fix(says, (to_add(beside.place, "restartPolicy", value),), because)
 
 
 def _jobs(file: KeyedFile, keys: Mapping[KeyPath, StatedKey]) -> Iterator[KeyPath]:

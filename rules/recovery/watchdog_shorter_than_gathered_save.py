@@ -51,5 +51,5 @@ def watchdog_shorter_than_gathered_save(
         cost="each save ends the healthy job",
         remedy=f"Save sharded or asynchronously, or set the timeout to "
         f"{2 * save.need():,.0f} s.",
-        fix=rewritten(timeout, ceil(2 * save.need()), stated, is_safe=True),
+        fix=rewritten(timeout, ceil(2 * save.need()), stated),
     )

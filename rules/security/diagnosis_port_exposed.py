@@ -51,4 +51,4 @@ def _fix(variable: Variable) -> Fix | None:
     port = (variable.value or "").strip().rpartition(":")[2]
     if not port.isdecimal():
         return None
-    return variable_set(variable, f"localhost:{port}", is_safe=True)
+    return variable_set(variable, f"localhost:{port}")

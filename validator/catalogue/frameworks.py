@@ -6,6 +6,7 @@ from typing import Any
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.evidence.accepted_values import Loader
+from speccheck.validator.evidence.forks import Fork
 from speccheck.validator.evidence.framework_keys import (
     FrameworkKeys,
     FrameworkVersion,
@@ -192,6 +193,29 @@ def load_relations(framework: str, section: str = "") -> KeyRelations:
     except FileNotFoundError:
         return KeyRelations(())
     return KeyRelations(rows)
+
+
+def forks_name(framework: str) -> str:
+    """Return the name of the compiled forks of a framework."""
+    return f"forks-{framework}"
+
+
+@cache
+def load_forks(framework: str) -> tuple[Fork, ...]:
+    """Return the programs that descend from a framework, by what their parsers have."""
+    rows: Sequence[Mapping[str, Any]] = read_compiled(forks_name(framework))
+    return tuple(
+        Fork(
+            name=row["name"],
+            adds=frozenset(row["adds"]),
+            takes=frozenset(row["takes"]) if "takes" in row else None,
+            settles={
+                field: (value, because)
+                for field, (value, because) in row["settles"].items()
+            },
+        )
+        for row in rows
+    )
 
 
 def _loader(row: Mapping[str, Any]) -> Loader:

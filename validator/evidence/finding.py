@@ -69,20 +69,36 @@ class Change(Record):
     name: str = ""
 
 
+# same meaning: the program reads what it has read, written as it wants it. only value:
+# it refuses what stands there and takes this alone. log only: nothing but what it logs
+# becomes different.
+SafeBecause = Literal["", "same meaning", "only value", "log only"]
+
+
 class Fix(Record):
     """Edits that belong together: all of them are made, or none.
 
     Attributes:
         says: the change in a line, for people.
-        is_safe: it changes nothing of what the model learns, neither the mathematics of
-            a step nor the data nor the schedule. Only such a fix is made unless it is
-            named.
+        changes: the edits.
+        because: why it can break nothing; empty for what its owner has to decide.
+        caution: a comment of the file that speaks against it, with its line.
 
     """
 
     says: str
     changes: tuple[Change, ...]
-    is_safe: bool
+    because: SafeBecause = ""
+    caution: str = ""
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it is made without being asked for: never where something goes."""
+        return (
+            bool(self.because)
+            and not self.caution
+            and all(change.kind != "remove" for change in self.changes)
+        )
 
 
 def to_set(place: Place, value: Scalar) -> Change:

@@ -98,7 +98,6 @@ class KeyRelation(Record):
         within: the list or free block whose items it is about, one after another.
         loses: keys that have no effect.
         fix: values by key; None deletes one, {multiple_of: name} is the next multiple.
-        fix_is_safe: the edit changes nothing of what the model learns.
         since: first release that does so; until: first one that no longer does.
     """
 
@@ -113,7 +112,6 @@ class KeyRelation(Record):
     needs: Condition = ()
     loses: Sequence[str] = ()
     fix: Mapping[str, Any] = {}
-    fix_is_safe: bool = False
     since: str = ""
     until: str = ""
 

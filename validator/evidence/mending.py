@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from speccheck.validator.evidence.finding import (
     Change,
     Fix,
+    SafeBecause,
     Scalar,
     to_add,
     to_remove,
@@ -51,57 +52,63 @@ def written_place(leaf: Value[Any], stated: "StatedKeys") -> Place | None:
 
 
 def rewritten(
-    leaf: Value[Any], value: Scalar, stated: "StatedKeys", *, is_safe: bool = False
+    leaf: Value[Any],
+    value: Scalar,
+    stated: "StatedKeys",
+    *,
+    because: SafeBecause = "",
 ) -> Fix | None:
     """Another value where a leaf is stated; None where that place is not certain."""
     place = written_place(leaf, stated)
     if place is None:
         return None
-    return Fix(f"set {place.key} to {shown(value)}", (to_set(place, value),), is_safe)
+    return Fix(f"set {place.key} to {shown(value)}", (to_set(place, value),), because)
 
 
 def switched(
-    leaf: Value[bool], stated: "StatedKeys", *, on: bool, is_safe: bool = False
+    leaf: Value[bool], stated: "StatedKeys", *, on: bool, because: SafeBecause = ""
 ) -> Fix | None:
     """A switch turned over: true becomes false, or a flag that made it so goes."""
     key = _stated_key(leaf, stated)
     if key is None or leaf.value is not (not on):
         return None
     if key.value is leaf.value:
-        return rewritten(leaf, on, stated, is_safe=is_safe)
-    return without_keys([key], is_safe=is_safe) if key.value == [] else None
+        return rewritten(leaf, on, stated, because=because)
+    return without_keys([key]) if key.value == [] else None
 
 
-def without_keys(keys: "Iterable[StatedKey]", *, is_safe: bool) -> Fix | None:
+def without_keys(keys: "Iterable[StatedKey]") -> Fix | None:
     """The keys and flags go; None where a script gives one under a condition only."""
     gone = tuple(keys)
     if not gone or not all(key.is_certain for key in gone):
         return None
     places = [key.value_place for key in gone]
     names = ", ".join(dict.fromkeys(place.key for place in places))
-    return Fix(f"delete {names}", tuple(to_remove(place) for place in places), is_safe)
+    return Fix(f"delete {names}", tuple(to_remove(place) for place in places))
 
 
-def without_variables(variables: "Iterable[Variable]", *, is_safe: bool) -> Fix:
+def without_variables(variables: "Iterable[Variable]") -> Fix:
     """Remove the variables from every pod of a job."""
     gone = tuple(variables)
     names = ", ".join(variable.name for variable in gone)
     changes = tuple(
         to_remove(place) for variable in gone for place in variable.written_at
     )
-    return Fix(f"delete {names}", changes, is_safe)
+    return Fix(f"delete {names}", changes)
 
 
-def variable_set(variable: "Variable", value: str, *, is_safe: bool) -> Fix:
+def variable_set(variable: "Variable", value: str, *, because: SafeBecause = "") -> Fix:
     """Set a variable to another value in each pod of a job that sets it."""
     changes = tuple(to_set(place, value) for place in variable.written_at)
-    return Fix(f"set {variable.name}={value}", changes, is_safe)
+    return Fix(f"set {variable.name}={value}", changes, because)
 
 
-def variable_renamed(variable: "Variable", name: str, *, is_safe: bool) -> Fix:
+def variable_renamed(
+    variable: "Variable", name: str, *, because: SafeBecause = ""
+) -> Fix:
     """Rename a variable in each pod of a job that sets it."""
     changes = tuple(to_rename(place, name) for place in variable.written_at)
-    return Fix(f"rename {variable.name} to {name}", changes, is_safe)
+    return Fix(f"rename {variable.name} to {name}", changes, because)
 
 
 def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
@@ -113,9 +120,9 @@ def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
     return stated_keys[0] if is_certain else None
 
 
-def combined(says: str, changes: Iterable[Change], *, is_safe: bool = False) -> Fix:
+def combined(says: str, changes: Iterable[Change], *, because: SafeBecause = "") -> Fix:
     """Several changes that belong together."""
-    return Fix(says, tuple(changes), is_safe)
+    return Fix(says, tuple(changes), because)
 
 
 def shown(value: Scalar) -> str:
@@ -160,10 +167,11 @@ def _is_same(written: object, value: object) -> bool:
     return written == value
 
 
-def renamed_key(
-    file: "KeyedFile", key: "StatedKey", row: "KeyRow", *, is_safe: bool
-) -> Fix | None:
-    """A key under the name that it has now; None where another name means another."""
+def renamed_key(file: "KeyedFile", key: "StatedKey", row: "KeyRow") -> Fix | None:
+    """A key under the name that it has now; None where another name means another.
+
+    Safe where the file states its release: an older one knows the old name alone.
+    """
     if not row.renamed or len(row.deprecated_by) != 1 or not key.is_certain:
         return None
     above, _, old = row.path.rpartition(".")
@@ -173,10 +181,22 @@ def renamed_key(
     if any(stated_key.path == (*key.path[:-1], new) for stated_key in file.keys):
         return None
     says = f"rename {key.place.key} to {new}"
-    return Fix(says, (to_rename(key.value_place, new),), is_safe)
+    because: SafeBecause = "same meaning" if _takes(file, key, row) else ""
+    return Fix(says, (to_rename(key.value_place, new),), because)
 
 
-def typed(loaded_as: "LoadedAs", *, is_safe: bool) -> Fix | None:
+def _takes(file: "KeyedFile", key: "StatedKey", row: "KeyRow") -> bool:
+    """Return whether the release of a file has the old name and the new one."""
+    table, version = file.catalogue, file.version
+    if table is None or version is None or version.or_newer:
+        return False
+    successor = tuple(row.deprecated_by[0].split("."))
+    return not table.removed(key.path, version) and not table.too_new(
+        successor, version
+    )
+
+
+def typed(loaded_as: "LoadedAs", *, because: SafeBecause = "") -> Fix | None:
     """Write a text so that it loads as what its writer means.
 
     Never safe for a text that means false: as a text it has counted as true.
@@ -185,7 +205,9 @@ def typed(loaded_as: "LoadedAs", *, is_safe: bool) -> Fix | None:
     if value is None:
         return None
     says = f"write {loaded_as.key} as {_AS.get(loaded_as.expected, loaded_as.expected)}"
-    return Fix(says, (to_set(loaded_as.place, value),), is_safe and value is not False)
+    return Fix(
+        says, (to_set(loaded_as.place, value),), "" if value is False else because
+    )
 
 
 _AS = {"true or false": "a switch", "the word 'no' in quotes": "a text"}
@@ -208,6 +230,6 @@ def _meant(text: str, expected: str) -> Scalar:
         return None
 
 
-def flag_added(beside: Place, name: str, *, is_safe: bool = False) -> Fix:
+def flag_added(beside: Place, name: str) -> Fix:
     """Add a flag without argument behind another one of the same command."""
-    return Fix(f"add {name}", (to_add(beside, name, None),), is_safe)
+    return Fix(f"add {name}", (to_add(beside, name, None),))

@@ -357,6 +357,9 @@ class Model(Section):
     quantized_bits: Value[int] = Value("model.quantized_bits")
 
 
+SHORTEST_RUN = 200  # steps; published benchmarks have 15 to 150, fine-tuning more
+
+
 class Run(Section):
     """The run as a whole."""
 
@@ -376,6 +379,16 @@ class Run(Section):
     # processes see the files of an image and what is mounted, not those of the node
     in_container: Value[bool] = Value("run.in_container")
     generations_per_prompt: Value[int] = Value("run.generations_per_prompt")
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it is over before it could lose anything: debugging, benchmarks.
+
+        Their schedule and their saves are those of a long run that was cut.
+        """
+        steps = self.steps.value
+        is_cut = self.steps.is_known and steps is not None and 0 < steps < SHORTEST_RUN
+        return self.role.value == "debug" or is_cut
 
 
 class Security(Section):

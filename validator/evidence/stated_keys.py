@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, FrameworkVersion
 from speccheck.validator.evidence.record import Record
@@ -13,6 +13,9 @@ from speccheck.validator.evidence.value import (
     dotted,
     is_of_branch,
 )
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.forks import CommandParser
 
 # `s3://a`: nothing shorter is an address, and credentials are longer still.
 _SHORTEST_TEXT = 6
@@ -106,6 +109,7 @@ class KeyedFile(Record):
         item of a list by itself.
     hidden: a text that may hold further keys, so that the lack of one says nothing.
     not_read: what looks like a key and is not read as such, each with why.
+    parser: of a command line: the program that reads it.
     """
 
     file: str
@@ -122,6 +126,7 @@ class KeyedFile(Record):
     texts: tuple[tuple[StatedKey, str], ...] = ()
     hidden: str = ""
     not_read: tuple[tuple[StatedKey, str], ...] = ()
+    parser: "CommandParser | None" = None
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""
@@ -158,7 +163,22 @@ class KeyedFile(Record):
         Several keys like none that is tabulated are the mark of a parser that knows
         more, and refuses other things.
         """
+        if self.parser is not None and self.parser.forks:
+            return True
         return len([*islice(self.unlike_keys(), _MOST_SLIPS + 1)]) > _MOST_SLIPS
+
+    def _is_of_fork(self, key: StatedKey) -> bool:
+        """Return whether the program at hand adds a key to those of its framework."""
+        return self.parser is not None and self.parser.adds(str(key.path[0]))
+
+    def _is_kept(self, key: StatedKey) -> bool:
+        """Return whether a fork, which stays behind, has a key and none instead."""
+        parser, table = self.parser, self.catalogue
+        if parser is None or not parser.forks or table is None:
+            return False
+        row = table.lookup(key.path)
+        instead = row.deprecated_by if row is not None else ()
+        return parser.has(str(key.path[0])) and not any(map(parser.has, instead))
 
     def looked_up(self) -> "KeyedFile":
         """The file with its keys sorted once for all the rules that ask for some."""
@@ -179,9 +199,9 @@ class KeyedFile(Record):
                 ]
             if table is not None:
                 standing = table.standing(key.path)
-                if standing == "unknown":
+                if standing == "unknown" and not self._is_of_fork(key):
                     unknown.append(key)
-                elif standing == "outdated":
+                elif standing == "outdated" and not self._is_kept(key):
                     outdated.append(key)
         return self._replace(
             unknown=tuple(unknown), outdated=tuple(outdated), texts=tuple(texts)

@@ -251,7 +251,6 @@ class Relation(Record):
     since: str = ""
     until: str = ""
     fix: Mapping[str, str | None] = {}
-    fix_is_unsafe: bool = False
 
     def triggers(self) -> Iterator[str]:
         """Variables of which one must be set for the relation to be looked at."""

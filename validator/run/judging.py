@@ -1,6 +1,6 @@
 """Judges a plan: evidence to findings with positions, then one step after another."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.editions.edition import Edition
@@ -11,8 +11,10 @@ from speccheck.validator.engine.judges import Judges
 from speccheck.validator.engine.locate import LocatedFinding, located, sources_of
 from speccheck.validator.engine.request import Judging, Policy, Request
 from speccheck.validator.evidence.finding import Finding, may_hold_waivers
+from speccheck.validator.evidence.forks import CommandParser, advice_for
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
@@ -302,6 +304,11 @@ def _with_positions(
 ) -> Iterator[LocatedFinding]:
     judges = inputs.judges
     is_full, has_edits = judges.request.full, judges.request.edits
+    parsers = [
+        file.parser
+        for file in inputs.evidence[StatedKeys].files
+        if file.parser is not None
+    ]
     for finding in findings:
         known = state.located.get(id(finding))
         if known is not None:
@@ -316,7 +323,13 @@ def _with_positions(
                 known = state.passed[key] = LocatedFinding(bare, ())
             yield known
             continue
-        known = located(finding, inputs.sources)
+        known = located(_advised(finding, parsers), inputs.sources)
+        if finding.fix is not None:
+            from speccheck.validator.changes.fixes.cautions import (  # noqa: PLC0415 - seldom
+                cautioned,
+            )
+
+            known = cautioned(known, inputs.sources)
         if finding.fix is not None and has_edits:
             from speccheck.validator.changes.fixes.edits import (  # noqa: PLC0415 - seldom
                 placed_edits,
@@ -326,6 +339,21 @@ def _with_positions(
         elif not finding.places and known.finding is finding:
             state.located[id(finding)] = known
         yield known
+
+
+def _advised(finding: Finding, parsers: Sequence[CommandParser]) -> Finding:
+    """Return a finding that proposes no option that no parser of the plan has."""
+    if not parsers or finding.outcome != "fail":
+        return finding
+    fix, remedy = finding.fix, advice_for(finding.remedy, parsers)
+    if fix is not None and any(
+        change.name and advice_for(change.name, parsers) != change.name
+        for change in fix.changes
+    ):
+        fix = None
+    if fix is finding.fix and remedy == finding.remedy:
+        return finding
+    return finding._replace(fix=fix, remedy=remedy)
 
 
 def with_waivers(judged: JudgedPlan, inputs: PlanInputs, state: RunState) -> JudgedPlan:

@@ -31,6 +31,12 @@ R = TypeVar("R", ScriptReader, CaptureReader)
 THRESHOLD = 0.5
 _FOLDER = os.path.join(os.path.dirname(__file__), "formats")
 INDEX = os.path.join(_FOLDER, "index.json")
+# `# @package recipes.x` says into which block of a composition a file of Hydra goes.
+_PACKAGE = lazy_pattern(
+    r"(?:[ \t]*(?:#(?![ \t]*@package).*)?\r?\n)*[ \t]*#[ \t]*@package\b"
+)
+# The formats whose programs compose files with Hydra, and build classes from them.
+_COMPOSED = frozenset({"nemo-automodel", "nemo-rl", "nemo1", "verl"})
 
 
 class Detection(Record):
@@ -119,7 +125,10 @@ class Readers:
         if not isinstance(data, dict):
             return None
         readers = self.of_documents(data)
-        return best([(reader.detect(document), reader.format) for reader in readers])
+        scores = [(reader.detect(document), reader.format) for reader in readers]
+        if _is_of_hydra(document):
+            scores = [score for score in scores if score[1] in _COMPOSED]
+        return best(scores)
 
     def detect_script(self, source: Source) -> Detection | None:
         """The main format of a script: all its readers read it, this one names it."""
@@ -130,6 +139,16 @@ class Readers:
         """Return the format of what a tool has printed, or None."""
         readers = self.of_captures(source.text)
         return best([(reader.detect(source), reader.format) for reader in readers])
+
+
+def _is_of_hydra(document: Document) -> bool:
+    """Whether it is a part that Hydra puts together with others, or makes a class of.
+
+    Such a part has the keys of its class alone, whichever framework has keys like them.
+    """
+    data = document.data
+    is_built = isinstance(data, dict) and "_target_" in data
+    return is_built or _PACKAGE.match(document.text) is not None
 
 
 def best(scores: list[tuple[float, str]]) -> Detection | None:

@@ -294,7 +294,7 @@ def proposed_fix(proposal: Proposal) -> Fix | None:
         f"{setting.keys[0].key} {setting.before} -> {setting.after}"
         for setting in proposal.settings
     )
-    return Fix(says, tuple(changes), is_safe=False)
+    return Fix(says, tuple(changes))
 
 
 def _changes(setting: ProposedSetting) -> list[Change]:

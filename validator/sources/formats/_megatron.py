@@ -7,8 +7,9 @@ key table. Flags of forks that the table does not hold: microsoft/Megatron-DeepS
 megatron/arguments.py, and Megatron-LM 2.5 (activations-checkpoint, checkpoint).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from speccheck.validator.evidence.forks import CommandParser
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import LoadedAs
@@ -349,6 +350,18 @@ SWITCHES_ENGINE: Mapping[str, str] = {
     "--overlap-param-gather": "communication.overlap_parameter_gather",
     "--use-distributed-optimizer": "optimizer.is_distributed",
 }
+# Where the parser lacks one of these, its absence does not say what the program does.
+_ADVISED = frozenset(
+    {
+        "--async-save",
+        "--log-throughput",
+        "--overlap-grad-reduce",
+        "--overlap-param-gather",
+        "--use-distributed-optimizer",
+    }
+)
+# Fields that a fork may settle whatever its flags.
+_SETTLED = ("telemetry.throughput",)
 # What an absent flag means where that is no number of the table.
 ABSENT: tuple[tuple[str, object, str], ...] = (
     ("checkpoint.save_optimizer", True, "--no-save-optim is not given"),
@@ -708,13 +721,20 @@ def _state_gradients(sheet: FactSheet, given: Given) -> None:
         sheet.derive(leaf, elements * size, note, *places)
 
 
-def state_arguments(sheet: FactSheet, given: Given, *, hidden: str = "") -> None:
+def state_arguments(
+    sheet: FactSheet,
+    given: Given,
+    *,
+    hidden: str = "",
+    parser: CommandParser | None = None,
+) -> None:
     """State what the flags of one run say, and what absent ones mean.
 
     Args:
         sheet: takes the facts.
         given: the flags.
         hidden: a text that may hold further flags.
+        parser: what is known of the program that takes them.
     """
     for name, flag in given.items():
         leaf = LEAVES.get(name)
@@ -722,7 +742,7 @@ def state_arguments(sheet: FactSheet, given: Given, *, hidden: str = "") -> None
         if leaf is not None and not is_ignored:
             state_flag(sheet, leaf, flag)
     state_combinations(sheet, given, is_whole=not hidden)
-    add_defaults(sheet, _absent(given))
+    add_defaults(sheet, _absent(given, parser))
     if hidden:
         reason = f"may be given in {hidden[:60]}"
         sheet.facts = [_open(fact, reason) for fact in sheet.facts]
@@ -744,9 +764,10 @@ def _open(fact: Fact, reason: str) -> Fact:
     return fact._replace(value=None, status="unknown", note=reason)
 
 
-def _absent(given: Given) -> list[Fact]:
+def _absent(given: Given, parser: CommandParser | None) -> list[Fact]:
     """Return what the flags that are not given mean."""
-    facts = list(tabulated_defaults(_TABLE, TABULATED))
+    settled = [*_of_parser(parser, given)]
+    facts = [*settled, *tabulated_defaults(_TABLE, TABULATED)]
     switches = dict(SWITCHES)
     absent = ABSENT
     if "--deepspeed" not in given:
@@ -754,7 +775,12 @@ def _absent(given: Given) -> list[Fact]:
         facts.extend(tabulated_defaults(_TABLE, TABULATED_ENGINE))
         switches.update(SWITCHES_ENGINE)
     for flag, leaf in switches.items():
-        if flag not in given:
+        if flag in given or any(fact.name == leaf for fact in settled):
+            continue
+        if flag in _ADVISED and parser is not None and not parser.has(flag):
+            reason = f"{parser.name} has no {flag}"
+            facts.append(Fact(leaf, None, "unknown", (), reason))
+        else:
             facts.append(_fact(leaf, value=False, note=f"{flag} is not given"))
     facts.extend(_fact(name, value, note) for name, value, note in absent)
     if "--global-batch-size" not in given:
@@ -764,6 +790,23 @@ def _absent(given: Given) -> list[Fact]:
         note = "dynamic without --loss-scale"
         facts.append(_fact("precision.loss_scale", 0.0, note))
     return facts
+
+
+def _of_parser(parser: CommandParser | None, given: Given) -> Iterator[Fact]:
+    """Yield what the program settles by itself.
+
+    Parsers of 2023 and before recompute one layer at a time where no number is given
+    (deepspeedai/Megatron-DeepSpeed megatron/arguments.py:851).
+    """
+    if parser is None:
+        return
+    if parser.is_copied and "--recompute-method" in given:
+        yield _fact("memory.recompute_layers", 1, f"the default of {parser.name}")
+    for leaf in _SETTLED:
+        settled = parser.settles(leaf)
+        if settled is not None:
+            value, because = settled
+            yield _fact(leaf, value, f"{parser.name}: {because}")
 
 
 def _fact(leaf: str, value: object, note: str) -> Fact:

@@ -64,6 +64,16 @@ _DTYPES: Mapping[str, object] = {
 _DTYPE = one_of(_DTYPES)
 
 
+def _whole_steps(value: object) -> object:
+    """Return the whole steps of a number: the schedule compares steps with it.
+
+    A fraction, as an optimizer of samples makes it, is no fault
+    (NVIDIA-NeMo/NeMo nemo/core/optim/lr_scheduler.py, WarmupPolicy).
+    """
+    count = number(value)
+    return int(count) if isinstance(count, float) else count
+
+
 _DEGREES: Fields = {
     "tensor_model_parallel_size": ("parallelism.tensor_parallel_size", integer_text),
     "pipeline_model_parallel_size": (
@@ -101,7 +111,7 @@ _TRAINING: Fields = {
         "check_for_nan_in_grad": ("recovery.non_finite_guard", boolean),
         "sched": {
             "name": ("optimizer.schedule", lower_text),
-            "warmup_steps": ("optimizer.warmup_steps", integer_text),
+            "warmup_steps": ("optimizer.warmup_steps", _whole_steps),
             "warmup_ratio": ("optimizer.warmup_ratio", number),
             "min_lr": ("optimizer.minimum_learning_rate", number),
         },

@@ -8,6 +8,7 @@ and alignment-handbook one before the flags; the flags win over it.
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.evidence.forks import CommandParser, Fork
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKey
@@ -99,6 +100,9 @@ _PROGRAMS = {
     "trl": frozenset({"dpo", "grpo", "kto", "ppo", "reward", "rloo", "sft"}),
     "swift": frozenset({"pt", "rlhf", "sft"}),
 }
+# ms-swift makes the Trainer's arguments of its own (swift/arguments/sft_args.py, at
+# 3602360a5623): `--fsdp fsdp2` names a file of its own there.
+_FORKS = {"swift": Fork("ms-swift", frozenset())}
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIG: KeyPath = ("config",)
 
@@ -208,6 +212,9 @@ def _read(source: Source, training: TrainerCommand) -> Reading:
     table = load_framework("hf-training-arguments")
     keyed = keyed_flags(source.name, hf_trainer.READER.format, flags, table)
     keyed = keyed._replace(keys=tuple(_listed(key, table) for key in keyed.keys))
+    fork = _FORKS.get(base_name(training.program))
+    if fork is not None:
+        keyed = keyed._replace(parser=CommandParser(table, (fork,)))
     reading = seen.reading._replace(keyed=keyed)
     if config is None:
         is_whole = _is_trainer(training)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.catalogue.frameworks import load_forks, load_framework
+from speccheck.validator.evidence.forks import CommandParser, parser_of
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
@@ -104,11 +105,13 @@ def read(source: Source) -> Reading:
     sheet = FactSheet(source.name)
     if not argument_lists:
         return Reading(sheet)
-    parts = [_facts(source.name, arguments) for arguments in argument_lists]
+    names = {flag for arguments in argument_lists for flag, _, _ in arguments.options}
+    parser = parser_of(catalogue, load_forks("megatron-lm"), names)
+    parts = [_facts(source.name, arguments, parser) for arguments in argument_lists]
     sheet.facts.extend(shared_facts(parts, "training commands"))
     _state_role(sheet, source, argument_lists)
     state_container(sheet, source)
-    keyed = _keyed(source.name, argument_lists, catalogue)
+    keyed = _keyed(source.name, argument_lists, parser)
     return Reading(sheet, keyed, references=references(source))
 
 
@@ -204,11 +207,11 @@ def _may_hold_options(word: ShellWord) -> bool:
     return not word.resolved and "$" in word.text and not is_argument
 
 
-def _facts(file: str, arguments: Arguments) -> list[Fact]:
+def _facts(file: str, arguments: Arguments, parser: CommandParser) -> list[Fact]:
     """Return what one command states, and what the flags that it leaves out mean."""
     sheet = FactSheet(file)
     given = _given(file, arguments)
-    state_arguments(sheet, given, hidden=arguments.hidden)
+    state_arguments(sheet, given, hidden=arguments.hidden, parser=parser)
     first, *_ = arguments.options
     _, _, word = first
     place = word_place(file, word.text, word)
@@ -223,9 +226,10 @@ def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
 
 
 def _keyed(
-    file: str, argument_lists: Sequence[Arguments], catalogue: FrameworkKeys
+    file: str, argument_lists: Sequence[Arguments], parser: CommandParser
 ) -> KeyedFile:
     """Return the flags of the commands, each place once."""
+    catalogue = parser.table
     keys: dict[Place, StatedKey] = {}
     refused: dict[LoadedAs, None] = {}
     for arguments in argument_lists:
@@ -251,6 +255,7 @@ def _keyed(
         hidden=next(
             (arguments.hidden for arguments in argument_lists if arguments.hidden), ""
         ),
+        parser=parser,
     )
 
 

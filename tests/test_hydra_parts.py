@@ -1,0 +1,50 @@
+"""A part of a Hydra composition is no file of the framework whose keys it resembles."""
+
+import json
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from speccheck.validator.cli.main import main
+
+ZERO = "zero_optimization:\n  stage: 2\nfp16:\n  enabled: true\n"
+LEARNS = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: x\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"# @package recipes.strategy\n{ZERO}", id="a package"),
+        pytest.param(
+            f"# what it is\n\n#  @package _global_\n{ZERO}", id="below a comment"
+        ),
+        pytest.param(f"_target_: my.Trainer\n{LEARNS}", id="a class"),
+    ],
+)
+def test_it_is_not_judged(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "part.yaml").write_text(text)
+    with chdir(tmp_path):
+        assert main(["part.yaml", "--output", "json"]) == 3
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    assert (file["status"], file["format"]) == ("unrecognised", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(ZERO, id="DeepSpeed"),
+        pytest.param(f"{ZERO}# @package is below\n", id="a comment elsewhere"),
+        pytest.param(LEARNS, id="LLaMA-Factory"),
+    ],
+)
+def test_the_same_keys_alone_are(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "whole.yaml").write_text(text)
+    with chdir(tmp_path):
+        main(["whole.yaml", "--output", "json"])
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    assert file["status"] == "judged"
