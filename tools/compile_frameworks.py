@@ -18,6 +18,7 @@ KNOWN_FIELDS = frozenset(
         *("path", "type", "since", "removed_in", "default", "default_history"),
         *("default_by_group", "unit", "group", "seen", "note", "confidence", "source"),
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
+        "holds",  # launchers: the rows that stand below it, by what their paths begin with
     }
 )
 COMPUTED = "computed"  # in a default_history: worked out by the framework
@@ -74,6 +75,7 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         "blocks": blocks,
         "patterns": [name for name in (*keys, *blocks) if "*" in name],
         "required": [name for name, row in rows.items() if is_required(row)],
+        "holds": {name: row["holds"] for name, row in rows.items() if "holds" in row},
         "keys": keys,
     }
 
