@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.asking import Answer, Case, NoOracle, answers
+from oracles.asking import Answer, Case, NoOracle, answers, kept_answers
 from oracles.edited import Text, TextResult, edits
 from oracles.examples import (
     Example,
@@ -235,3 +235,33 @@ def test_an_argument_holds_for_a_name_or_a_pattern() -> None:
     assert argument("it/a", argued) == "by name"
     assert argument("it/f.yaml/lr=[1, 2]", argued) == "a list"
     assert argument("it/b", argued) == "not argued yet"
+
+
+def test_a_case_is_asked_once_until_its_driver_changes(tmp_path: Path) -> None:
+    kept = tmp_path / "answers" / "it.jsonl"
+    case = wishing("refuse", key="lr")
+    refused = Answer("refuse", accepted=False, message="ValueError: lr is refused")
+    assert kept_answers(STAND_IN, [case], 20.0, kept, "v1") == [refused]
+    nobody = (sys.executable, "-c", "")
+    again = case._replace(id="refuse")
+    assert kept_answers(nobody, [again], 5.0, kept, "v1") == [refused]
+    with pytest.raises(NoOracle):
+        kept_answers(nobody, [case], 5.0, kept, "v2")
+
+
+def test_what_runs_after_an_oracle_or_is_of_another_release_is_not_asked() -> None:
+    known = {oracle.name: oracle for oracle in registry().oracles}
+    reasons = {row.id: row.reason for row in examples(known["llamafactory"])}
+    assert reasons["quantization-bits-of-hqq"] == "runs where the model is loaded"
+    assert reasons["kt-activation-without-kt"] == (
+        "speaks of kt_cpu_activation, which newer releases have"
+    )
+    assert reasons["lora-with-galore"] == ""
+
+
+def test_null_takes_a_key_off_the_base() -> None:
+    known = {oracle.name: oracle for oracle in registry().oracles}
+    rows = {row.id: row for row in examples(known["llamafactory"])}
+    example, mended = rows["train-without-dataset"].cases
+    assert "dataset" not in example.keys
+    assert mended.keys["dataset"] == "identity"

@@ -19,6 +19,7 @@ KNOWN_FIELDS = frozenset(
         *("default_by_group", "unit", "group", "seen", "note", "confidence", "source"),
         "sentinels",  # values that are no amounts, each with what they mean
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
+        "holds",  # launchers: rows that also stand below it, by their beginning
     }
 )
 _OF_FORK = frozenset(
@@ -98,6 +99,7 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         "blocks": blocks,
         "patterns": [name for name in (*keys, *blocks) if "*" in name],
         "required": [name for name, row in rows.items() if is_required(row)],
+        "holds": {name: row["holds"] for name, row in rows.items() if "holds" in row},
         "keys": keys,
     }
 

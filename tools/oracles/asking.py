@@ -1,5 +1,6 @@
 """Ask a driver about cases: a process that is started again where it ends or hangs."""
 
+import hashlib
 import json
 import os
 import select
@@ -137,6 +138,52 @@ def answers(
             yield driver.answer(case)
     finally:
         driver.close()
+
+
+def kept_answers(
+    command: Sequence[str],
+    cases: Sequence[Case],
+    seconds: float,
+    kept: Path,
+    question: str,
+) -> list[Answer]:
+    """Return an answer to each case, from a file where it was asked before.
+
+    Args:
+        command: starts the driver.
+        cases: what is asked.
+        seconds: of a case.
+        kept: the file, a line for each answer; those of hung cases are not kept.
+        question: the text of driver and environment: another one is asked anew.
+
+    """
+    lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    known: dict[str, Answer] = {}
+    for digest, *answer in map(json.loads, lines):
+        known[digest] = Answer(*answer[:3], tuple(answer[3]))
+    digests = [_digest(question, case) for case in cases]
+    missing = [
+        (digest, case)
+        for digest, case in zip(digests, cases, strict=True)
+        if digest not in known
+    ]
+    if missing:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        asked = answers(command, [case for _, case in missing], seconds)
+        with kept.open("a", encoding="utf-8") as file:
+            for (digest, _), answer in zip(missing, asked, strict=True):
+                known[digest] = answer
+                if not answer.message.startswith("timed out"):
+                    file.write(json.dumps([digest, *answer]) + "\n")
+    return [
+        known[digest]._replace(id=case.id)
+        for digest, case in zip(digests, cases, strict=True)
+    ]
+
+
+def _digest(question: str, case: Case) -> str:
+    text = question + json.dumps(case._asdict(), default=str, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

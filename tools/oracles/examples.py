@@ -1,5 +1,6 @@
 """The relations of the key tables, and what an oracle says of their examples."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from itertools import pairwise
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from compile_key_relations import FOLDER, RelationFile, path_of
 from oracles.asking import Answer, Case
 from oracles.registry import Oracle
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import parse_version
 
 REFUSING = ("refused", "removed")
@@ -113,6 +115,21 @@ def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
         return f"holds from {since} on"
     if until is not None and not release.surely_before(parse_version(str(until))):
         return f"held until {until}"
+    source = str(row["source"])
+    after = (text for where, text in oracle.later.items() if re.search(where, source))
+    return next(after, "") or _absent(oracle, row)
+
+
+def _absent(oracle: Oracle, row: Mapping[str, Any]) -> str:
+    """Return which key of an example the release does not have, or an empty text."""
+    table = load_framework(oracle.table)
+    release = parse_version(oracle.counted_by or oracle.release)
+    for name in row["example"]:
+        path = path_of(name)
+        if table.too_new(path, release):
+            return f"speaks of {name}, which newer releases have"
+        if row["kind"] in {"refused", "warned"} and table.removed(path, release):
+            return f"speaks of {name}, which older releases have"
     return ""
 
 
@@ -122,7 +139,15 @@ def based(oracle: Oracle, row: Mapping[str, Any]) -> dict[str, Any]:
     for key, more in oracle.where.items():
         if any(name == key or name.startswith(f"{key}.") for name in row["example"]):
             result = configured(result, more)
-    return configured(result, oracle.rows.get(row["id"], {}))
+    own = oracle.rows.get(row["id"], {})
+    result = configured(result, own)
+    for name in (name for name, value in own.items() if value is None):
+        *above, last = path_of(name)
+        block: Any = result
+        for part in above:
+            block = block[part]
+        del block[last]
+    return result
 
 
 def configured(base: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:

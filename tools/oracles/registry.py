@@ -40,9 +40,10 @@ class Oracle(NamedTuple):
         format: of its files, as speccheck names it.
         base: a small configuration that it accepts, merged below each example.
         where: further keys of the base, by a key of the example that asks for them.
-        rows: further keys of the base, by relation.
+        rows: further keys of the base, by relation; null takes one off.
         files: that lie beside each example.
         cannot: relations that it cannot be asked about, with the reason.
+        later: what runs after it, by a pattern of the source that a relation names.
 
     """
 
@@ -58,6 +59,7 @@ class Oracle(NamedTuple):
     rows: Mapping[str, Mapping[str, Any]] = {}
     files: Mapping[str, str] = {}
     cannot: Mapping[str, str] = {}
+    later: Mapping[str, str] = {}
 
     @property
     def driver(self) -> Path:

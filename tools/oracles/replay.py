@@ -5,7 +5,8 @@
     make oracles ORACLE_ARGUMENTS='--only litgpt --print'    a quick look
 
 FOLDER has a folder of files for each format (accelerate/, axolotl/, ...). An oracle
-whose environment cannot be built is passed over, and the page says so.
+whose environment cannot be built is passed over, and the page says so. Answers are kept
+in build/oracles/answers: a case is asked again where its driver or packages change.
 
 Exit code: 0, also where sides disagree: the page is to be read.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import yaml
 
-from oracles.asking import Answer, Case, NoOracle, answers
+from oracles.asking import Answer, Case, NoOracle, kept_answers
 from oracles.edited import (
     TextResult,
     edits,
@@ -26,13 +27,14 @@ from oracles.edited import (
     text_cases,
     text_results,
 )
-from oracles.environments import NotBuilt, python_of
+from oracles.environments import FOLDER, NotBuilt, python_of
 from oracles.examples import example_cases, example_results, examples
 from oracles.page import OracleReport, page
 from oracles.registry import HERE, ROOT, Oracle, Registry, registry
 
 PAGE = ROOT / "docs" / "oracles.md"
 ARGUED = HERE / "argued.yaml"
+_SHARED = ("serving.py", "machine.py")
 
 
 def main() -> int:
@@ -67,13 +69,24 @@ def report_of(
     asks = _first_line(oracle.driver)
     try:
         python = python_of(oracle.environment, known)
-        return _report(oracle, str(python), options)._replace(asks=asks)
+        return _report(oracle, str(python), known, options)._replace(asks=asks)
     except (NotBuilt, NoOracle) as reason:
         print(f"oracles: {oracle.name} is passed over: {reason}", file=sys.stderr)
         return OracleReport(oracle.name, oracle.release, asks, skipped=str(reason))
 
 
-def _report(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleReport:
+def _question(oracle: Oracle, known: Registry) -> str:
+    """Return all that an answer depends on beside the case."""
+    environment = known.environments[oracle.environment]
+    names = (oracle.environment, *environment.base)
+    files = [known.environments[name].requirements for name in names]
+    files += [oracle.driver, *(oracle.driver.with_name(name) for name in _SHARED)]
+    return "".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def _report(
+    oracle: Oracle, python: str, known: Registry, options: argparse.Namespace
+) -> OracleReport:
     command = (python, "-P", "-m", f"oracles.drivers.{oracle.driver.stem}")
     seconds = options.seconds
     rows = examples(oracle)
@@ -81,7 +94,12 @@ def _report(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleR
     base = Case("base", {}, oracle.base)
     cases = (*example_cases(rows), *text_cases(plain))
     with_files = [case._replace(beside=oracle.files) for case in (base, *cases)]
-    first, *given = answers(command, with_files, seconds)
+
+    def asked(cases: Sequence[Case]) -> list[Answer]:
+        kept = FOLDER / "answers" / f"{oracle.name}.jsonl"
+        return kept_answers(command, cases, seconds, kept, _question(oracle, known))
+
+    first, *given = asked(with_files)
     if not first.accepted:
         message = f"it does not accept its base configuration: {first.message}"
         raise NoOracle(message)
@@ -99,7 +117,7 @@ def _report(oracle: Oracle, python: str, options: argparse.Namespace) -> OracleR
     )
     edited: Sequence[TextResult] = ()
     if changed:
-        said: list[Answer] = [*answers(command, [*text_cases(changed)], seconds)]
+        said = asked([*text_cases(changed)])
         edited = [*text_results(oracle, changed, said, before)]
     return OracleReport(
         oracle.name,

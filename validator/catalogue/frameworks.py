@@ -151,10 +151,29 @@ def load_framework(name: str, section: str = "") -> FrameworkKeys:
     return _load(name, section)
 
 
+def _with_held(sections: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a section with the rows of others that stand below some of its own."""
+    part = dict(sections[name])
+    for path, text in part.get("holds", {}).items():
+        held, _, beginning = text.partition(":")
+        below = _with_held(sections, held)
+
+        def placed(inner: str, path: str = path, beginning: str = beginning) -> str:
+            return f"{path}.{inner.removeprefix(beginning)}"
+
+        rows = below["keys"].items()
+        moved = {placed(k): row for k, row in rows if k.startswith(beginning)}
+        part["keys"] = {**moved, **part["keys"]}
+        for field in ("blocks", "patterns"):
+            names = [placed(k) for k in below[field] if k.startswith(beginning)]
+            part[field] = [*part[field], *names]
+    return part
+
+
 @cache
 def _load(name: str, section: str) -> FrameworkKeys:
     document = read_compiled(name)
-    part = document["sections"][section]
+    part = _with_held(document["sections"], section)
     policy = part["unknown_keys"]
     return FrameworkKeys(
         framework=name,

@@ -382,13 +382,11 @@ def _fault_of_scalar(taken: Accepted, _: str, value: object) -> ValueFault | Non
 
 
 def _fault(taken: Accepted, value: object) -> ValueFault | None:
-    if is_filled_in(value):
-        return None
-    if value == [] and "boolean" in taken.types:
-        return None
     if taken.takes(value):
-        broken = _broken_bound(taken.bounds, value)
+        broken = _broken_bound(taken.bounds, value) if taken.bounds else ""
         return ValueFault("range", broken) if broken else None
+    if (value == [] and "boolean" in taken.types) or is_filled_in(value):
+        return None
     words = [choice for choice in taken.choices if isinstance(choice, str)]
     if words and isinstance(value, str):
         from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare

@@ -274,12 +274,6 @@ class FrameworkKeys(Record):
     relations: Callable[[], KeyRelations] = _no_relations
     required: tuple[str, ...] = ()
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
     def lookup(self, path: KeyPath) -> KeyRow | None:
         """The row of a key, an alias, another flag spelling, or a free name; or None.
 
@@ -576,6 +570,11 @@ def _patterns(
         first = "*" if "*" in parts[0] else parts[0]
         result.setdefault(first, []).append((place, name, parts))
     return result
+
+
+# A table is known by itself, and looked up for key after key: as objects are, in C.
+FrameworkKeys.__eq__ = object.__eq__  # type: ignore[method-assign]
+FrameworkKeys.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 class _NameIndex:

@@ -181,6 +181,7 @@ class _Table:
         self.version: FrameworkVersion | None = next(
             (file.version for file in files if file.version), None
         )
+        self._looked: dict[str, Looked] = {}
         self.named: dict[str, list[StatedKey]] = {}
         self._presets: dict[str, str] = {}  # names of files by the keys that they set
         for file in files:
@@ -235,6 +236,14 @@ class _Table:
 
     def look(self, name: str, within: KeyPath) -> Looked:
         """Return the value of a key, or its default; within: of one item of a list."""
+        if within:
+            return self._look(name, within)
+        result = self._looked.get(name)
+        if result is None:  # relations share most of their names
+            result = self._looked[name] = self._look(name, ())
+        return result
+
+    def _look(self, name: str, within: KeyPath) -> Looked:
         keys = tuple(
             key
             for key in self.named.get(name, ())
@@ -251,10 +260,13 @@ class _Table:
             else key.value
             for key in keys
         ]
-        if any(value != values[0] for value in values[1:]):
+        if len(values) > 1 and any(value != values[0] for value in values[1:]):
             return Looked(name, None, is_known=False, keys=keys, missing=name)
-        is_open = is_filled_in(values[0]) or (values[0] == "auto" and self.takes_auto)
-        is_open = is_open or self._is_preset(name, keys)
+        first = values[0]
+        is_open = self._is_preset(name, keys) or (
+            not isinstance(first, bool | int | float)
+            and (is_filled_in(first) or (first == "auto" and self.takes_auto))
+        )
         if is_open or not all(key.is_sure for key in keys):
             return Looked(name, values[0], is_known=False, keys=keys, missing=name)
         meaning = row.meaning_of(values[0]) if row is not None else ""

@@ -21,12 +21,18 @@ def _present(*_: object, **__: object) -> None:
     """Take any package to be installed."""
 
 
+def _yes() -> bool:
+    """Take the machine to compute in bf16."""
+    return True
+
+
 def check(main: Path) -> None:
     """Parse the file; machine and packages are taken to be what it asks for."""
     document = yaml.safe_load(main.read_text(encoding="utf-8"))
     with ExitStack() as stack:
         stack.enter_context(modern_machine())
         stack.enter_context(patch.object(hparams, "check_version", _present))
+        stack.enter_context(patch.object(hparams, "is_torch_bf16_gpu_available", _yes))
         if "deepspeed" in document:  # which torchrun starts, with several processes
             mode = training.ParallelMode.DISTRIBUTED
             place = training.TrainingArguments

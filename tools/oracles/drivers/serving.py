@@ -51,6 +51,10 @@ class NotAskable(Exception):  # noqa: N818 - no error of the configuration
     """The framework cannot judge this case here."""
 
 
+# What a machine lacks, or a file beside the configuration, is no fault of it.
+_NOT_OF_THE_FILE = (NotAskable, ImportError, ConnectionError, FileNotFoundError)
+
+
 def serve(package: str, validate: Validate, language: str = "yaml") -> int:
     """Answer the cases of standard input until it ends.
 
@@ -163,7 +167,7 @@ def _judge(validate: Validate, main: Path, said: Path, result: int) -> NoReturn:
         sys.stderr.flush()
         accepted = not ended.code
         message = _tail(said) if ended.code else ""
-    except (NotAskable, ImportError, ConnectionError) as reason:
+    except _NOT_OF_THE_FILE as reason:
         accepted, message = None, f"cannot be asked: {reason}"
     except BaseException as refusal:  # noqa: BLE001 - whatever a framework raises
         accepted, message = False, f"{type(refusal).__name__}: {refusal}"
