@@ -169,9 +169,9 @@ def kept_answers(
     ]
     if missing:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        asked = answers(command, [case for _, case in missing], seconds)
+        replies = answers(command, [case for _, case in missing], seconds)
         with kept.open("a", encoding="utf-8") as file:
-            for (digest, _), answer in zip(missing, asked, strict=True):
+            for (digest, _), answer in zip(missing, replies, strict=True):
                 known[digest] = answer
                 if not answer.message.startswith("timed out"):
                     file.write(json.dumps([digest, *answer]) + "\n")
