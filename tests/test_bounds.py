@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
@@ -170,14 +171,10 @@ def test_no_length_without_all_that_bounds_it(unsure: dict[str, object]) -> None
 
 
 def test_limits_are_those_of_the_hardware_catalogue() -> None:
-    from speccheck.validator.catalogue import hardware  # noqa: PLC0415
-
-    catalogue = hardware._catalogue()  # noqa: SLF001 - all rows at once
-    assert (
-        max(row["gpus_per_node"] for row in catalogue.instances.values())
-        == MOST_GPUS_PER_NODE
-    )
-    accelerators = catalogue.accelerators.values()
+    catalogue = read_compiled("hardware")
+    instances = catalogue["instances"].values()
+    assert max(row["gpus_per_node"] for row in instances) == MOST_GPUS_PER_NODE
+    accelerators = catalogue["accelerators"].values()
     assert max(row["memory_bytes"] for row in accelerators) == MOST_BYTES_PER_GPU
     for dtype, most in MOST_FLOPS_PER_SECOND.items():
         peaks = [row["dense_teraflops"].get(dtype) or 0 for row in accelerators]

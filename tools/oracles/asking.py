@@ -159,8 +159,8 @@ def kept_answers(
     """
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     known: dict[str, Answer] = {}
-    for digest, *answer in map(json.loads, lines):
-        known[digest] = Answer(*answer[:3], tuple(answer[3]))
+    for digest, case, accepted, message, said in map(json.loads, lines):
+        known[digest] = Answer(case, accepted, message, tuple(said))
     digests = [_digest(question, case) for case in cases]
     missing = [
         (digest, case)
