@@ -85,8 +85,11 @@ def pipeline_starved_of_micro_batches(
         return
     needed = limit.micro_per_stage * stages
     words = f"{count} micro-batches" if most is None else most.in_words
+    verb = "leave"
+    if most is None and count == 1:
+        words, verb = "1 micro-batch", "leaves"
     yield fail(
-        f"{words} on {stages} pipeline stages leave {share}; at most "
+        f"{words} on {stages} pipeline stages {verb} {share}; at most "
         f"{limit.bubble_max:.0%} should be",
         at=at,
         measured=idle,
