@@ -40,7 +40,7 @@ def page(findings: Findings, judged: Judged) -> str:
         *_first_contact(findings, judged, read_first_contact()),
         *_errors(findings, judged),
         *_warnings(findings, judged),
-        *_opinions(findings),
+        *_opinions(findings, judged),
         *_rules(findings),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -218,7 +218,7 @@ def opinions(findings: Findings) -> tuple[FormatTally, ...]:
     )
 
 
-def _opinions(findings: Findings) -> Iterator[str]:
+def _opinions(findings: Findings, judged: Judged) -> Iterator[str]:
     yield "## Opinions by format"
     yield ""
     yield (
@@ -226,12 +226,12 @@ def _opinions(findings: Findings) -> Iterator[str]:
         f"{MOST_OPINIONS:.0%} of the plans of a format with {FEWEST_PLANS} or more."
     )
     yield ""
-    yield "| rule | format | plans | warned | share |"
-    yield "| --- | --- | ---: | ---: | ---: |"
+    yield "| rule | format | plans | warned | share | reason |"
+    yield "| --- | --- | ---: | ---: | ---: | --- |"
     for row in opinions(findings):
         yield (
             f"| {_link(row.rule)} | {row.format} | {row.plans} | {row.warned} | "
-            f"{row.share:.1%} |"
+            f"{row.share:.1%} | {judged.frequent.get(row.rule, '**open**')} |"
         )
     yield ""
 

@@ -44,7 +44,8 @@ def too_few_loader_workers(data: Data, run: Run, limit: WorkerLimit) -> Verdicts
         yield passed(at=workers, measured=count, required=limit.workers_min)
         return
     yield fail(
-        f"{count} loader workers for each GPU; {limit.workers_min} keep it fed",
+        f"{count} loader worker{'' if count == 1 else 's'} for each GPU; "
+        f"{limit.workers_min} keep it fed",
         at=workers,
         measured=count,
         required=limit.workers_min,
