@@ -38,7 +38,6 @@ from speccheck.validator.rule import Verdicts, rule
         "NCCL_IB_TIMEOUT",
         "NCCL_MULTI_RANK_GPU_ENABLE",
         "NCCL_NET_GDR_LEVEL",
-        "NCCL_NVLS_ENABLE",
         "NCCL_NVLSTREE_MAX_CHUNKSIZE",
         "NCCL_P2P_DISABLE",
         "NCCL_SOCKET_IFNAME",
