@@ -39,6 +39,14 @@ _KEYED = (
     ("AWS secret key", r"(?i)secret_access_key", r"[A-Za-z0-9/+]{40}"),
 )
 _PLACEHOLDERS = ("example", "xxxx", "your", "****", "<", "${", "changeme")
+# Under a name that says what it holds, any text of letters and digits is a credential.
+_NAMED_LETTERS, _NAMED_DISTINCT = 8, 6
+_NAMES = (
+    r"(?:[A-Za-z0-9]+[_-])*(?:password|passwd|api[_-]?key|secret[_-]?key|"
+    r"client[_-]secret|(?<=[_-])pwd)"
+)
+_NO_CREDENTIALS = ("dummy", "none", "local", "test", "fake", "no-key", "not-", "env")
+_NAME_MARKS = ("pass", "api", "secret", "pwd")
 
 
 @cache
@@ -59,6 +67,13 @@ def secret_kind(key: str, text: str) -> str | None:
         key: the last part of the name that the text stands under.
         text: the value.
     """
+    if _is_named(key) and _is_key_like(text):
+        return _issued(key, text) or "secret"
+    return _issued(key, text)
+
+
+def _issued(key: str, text: str) -> str | None:
+    """Return whose credential a text is, by the shape that its issuer publishes."""
     if len(text) < LEAST_LETTERS or _is_placeholder(text):
         return None
     match = _shapes().search(text) if _is_marked(text) else None
@@ -72,6 +87,39 @@ def secret_kind(key: str, text: str) -> str | None:
     return None
 
 
+def _is_named(key: str) -> bool:
+    lower = key.lower()
+    if not any(mark in lower for mark in _NAME_MARKS):
+        return False
+    return _name().fullmatch(key.lstrip("-")) is not None
+
+
+def _is_key_like(text: str) -> bool:
+    """Whether a text is no word, path, reference, number or placeholder."""
+    lower = text.lower()
+    return (
+        len(text) >= _NAMED_LETTERS
+        and len(set(text)) >= _NAMED_DISTINCT
+        and any(letter.isdigit() for letter in text)
+        and any(letter.islower() for letter in text)
+        and not any(letter in " $/\\{}()[]\"'\n" for letter in text)
+        and not _is_placeholder(text)
+        and not any(word in lower for word in _NO_CREDENTIALS)
+    )
+
+
+@cache
+def _name() -> re.Pattern[str]:
+    return re.compile(rf"(?i){_NAMES}")
+
+
+@cache
+def _assigned() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?i)(?<![A-Za-z0-9])({_NAMES})([\"']?(?:\s*[=:]\s*|\s+)[\"']?)([^\s\"',;]+)"
+    )
+
+
 def hidden(text: str) -> str:
     """Return a text with every credential in it replaced by stars, of the same length.
 
@@ -80,6 +128,9 @@ def hidden(text: str) -> str:
     """
     if len(text) < LEAST_LETTERS:
         return text
+    lower = text.lower()
+    if any(mark in lower for mark in _NAME_MARKS):
+        text = _assigned().sub(_starred_value, text)
     if _is_marked(text):
         text = _shapes().sub(_starred, text)
     if len(text) < _KEYED_LETTERS:
@@ -89,6 +140,14 @@ def hidden(text: str) -> str:
 
 def _is_marked(text: str) -> bool:
     return any(mark in text for mark in _MARKS)
+
+
+def _starred_value(match: re.Match[str]) -> str:
+    name, between, value = match.groups()
+    if not _is_key_like(value):
+        return match[0]
+    shown = value[:SHOWN_LETTERS] + "*" * (len(value) - SHOWN_LETTERS)
+    return f"{name}{between}{shown}"
 
 
 def _starred(match: re.Match[str]) -> str:

@@ -411,6 +411,9 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
 
+_SURE = 0.7  # at which a format is believed over the one that the user names
+
+
 def _of_other_format(source: Source, readers: Readers, format_id: str) -> FileStatus:
     """The status of a file of which nothing is of the format that the user names."""
     recognised = _read(source, readers, None)
@@ -567,7 +570,18 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognis
         )
         for document in source.documents
     )
-    return [item for score, item in recognised if score > 0 or _states_something(item)]
+    return [
+        item
+        for (score, item), document in zip(recognised, source.documents, strict=True)
+        if score > 0
+        or (_states_something(item) and not _is_surely_other(document, readers))
+    ]
+
+
+def _is_surely_other(document: Document, readers: Readers) -> bool:
+    """Whether a document that does not look like the named format is another's."""
+    detection = readers.detect_document(document)
+    return detection is not None and detection.confidence >= _SURE
 
 
 def _states_something(item: _Recognised) -> bool:

@@ -1,10 +1,12 @@
 """Environment variables: `.env` files, `export` lines of scripts, command prefixes."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.secrets import secret_kind
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.formats import nccl_conf
 from speccheck.validator.sources.launching import (
@@ -71,6 +73,7 @@ _LINE = lazy_pattern(r"[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z_0-9]*)=(.*)")
 _COMMENT = lazy_pattern(r"[ \t]+#.*|[ \t\r]+$")
 _BLANK = lazy_pattern(r"[ \t;&|<>()]")
 _CONTAINER_PREFIXES = ("APPTAINERENV_", "SINGULARITYENV_")
+_FLAG_NAMES = ("-password", "-passwd", "-api", "-secret", "-client", "-pwd")
 _ALONE = 0.6
 _AMONG_COMMANDS = 0.55
 _BESIDE_OTHERS = 0.3  # read where a launch names the file, not enough by themselves
@@ -88,7 +91,7 @@ def detect(source: Source) -> float:
         # Whoever reads a script reads the credential in it, whatever else it sets.
         is_leaking = any(
             secret_kind(variable.name, variable.value or "") for variable in result
-        )
+        ) or any(_credentials(source))
         return _BESIDE_OTHERS if is_leaking else 0.0
     if _is_plain(source):
         return _ALONE if is_training else 0.0
@@ -127,7 +130,34 @@ def read(source: Source) -> Reading:
         if variable.name in _ALLOCATOR and variable.value is not None:
             leaf = "memory.allocator_configuration"
             sheet.state(leaf, variable.value, variable.place)
-    return Reading(sheet, variables=result)
+    return Reading(sheet, _credential_flags(source), variables=result)
+
+
+def _credential_flags(source: Source) -> KeyedFile | None:
+    """Return the flags of commands that hold a credential, as keys of the script."""
+    keys = tuple(_credentials(source))
+    return KeyedFile(source.name, "env", keys) if keys else None
+
+
+def _credentials(source: Source) -> Iterator[StatedKey]:
+    """Yield `--api-key VALUE` and `--password=VALUE` of whatever command."""
+    if _is_dotenv(source) or not any(name in source.text for name in _FLAG_NAMES):
+        return
+    for command in source.script.commands:
+        for word, following in pairwise((*command.words, None)):
+            if word is None or not word.text.startswith("-"):
+                continue
+            flag, equals, text = word.text.partition("=")
+            value = word
+            if not equals and following is not None:
+                value, text = following, following.text
+            if value.resolved and secret_kind(flag.lstrip("-"), text):
+                place = Place(
+                    value.file or source.name,
+                    flag,
+                    span=Span(value.line, value.column, max(1, value.length)),
+                )
+                yield StatedKey((flag,), text, place)
 
 
 def _is_plain(source: Source) -> bool:

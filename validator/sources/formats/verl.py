@@ -434,6 +434,8 @@ def _cluster(config: Config) -> None:
             config.unusable(leaf, f"{separate} has nodes beside those of trainer", key)
         else:
             config.put(leaf, key, _count)
+    if config.get("trainer.nnodes") in (1, "1") and not separate:
+        config.put("recovery.processes_per_node", "trainer.n_gpus_per_node", _count)
 
 
 def _separate_pool(config: Config) -> str:
