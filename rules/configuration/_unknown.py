@@ -21,9 +21,7 @@ class UnknownKey(Record):
     key: StatedKey
     suggestion: Suggestion | None
     certain: bool  # the file holds only keys of the framework
-    may_be_new: (
-        bool  # nothing like it is tabulated; a later release or a fork may have it
-    )
+    may_be_new: bool  # like no tabulated key: a later release or a fork may have it
     stated: Collection[str]  # all keys of the file
 
     @property

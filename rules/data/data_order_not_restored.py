@@ -5,8 +5,8 @@ the last ones: training is biased, and no one can reproduce it.
 
 What passes: a loader whose position is saved with the checkpoint.
 
-Where it does not apply: fine-tuning, whose epochs are short, and runs that save nothing,
-which no restart continues.
+Where it does not apply: fine-tuning, whose epochs are short, and runs that save
+nothing, which no restart continues.
 
 Source: transformers training_args.py (ignore_data_skip); torchdata StatefulDataLoader.
 
