@@ -21,7 +21,7 @@ class UnknownKey(Record):
     key: StatedKey
     suggestion: Suggestion | None
     certain: bool  # the file holds only keys of the framework
-    may_be_new: bool  # nothing like it is tabulated, and the release may be a later one
+    may_be_new: bool  # like no tabulated key: a later release or a fork may have it
     stated: Collection[str]  # all keys of the file
 
     @property
@@ -103,6 +103,9 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         and not is_foreign
         and not table.is_outgrown(key.path for key in file.keys)
     )
+    # A parser that stops at a key of its own is patched where its users add some, and a
+    # file that names no release may be read by such a fork.
+    is_patched = refused and file.version is None
     stated = {dotted(key.path) for key in file.keys} if file.unknown else set()
     for key in file.topmost_unknown():
         policy = table.policy(key.path, file.version)
@@ -114,15 +117,15 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
             key,
             suggestion,
             certain=not is_opened and not table.is_open(key.path),
-            may_be_new=not is_covered
-            and policy not in table.settled
+            may_be_new=policy not in table.settled
+            and not (is_covered and (suggestion is not None or not is_patched))
             and not _is_telling(suggestion, key, stated, is_foreign=is_foreign),
             stated=stated,
         )
 
 
 def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
-    """The verdict on keys that a later release than the tabulated ones may have."""
+    """The verdict on keys that a later release, or a fork, may have."""
     table = keys[0].file.catalogue
     reader = table.reader if table else ""
     # The releases of a table of many readers are those of each.
@@ -134,7 +137,7 @@ def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
     are, them = ("is", "it") if is_one else ("are", "them")
     return unknown(
         f"{names} {are} in no tabulated release of {reader}{newest}; whether a "
-        f"later one has {them} depends on the version",
+        f"later one or a fork has {them} depends on the version",
         missing=["run.framework_version"],
         at=[key.key.place for key in keys],
     )
