@@ -114,7 +114,10 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
             key,
             suggestion,
             certain=not is_opened and not table.is_open(key.path),
-            may_be_new=not is_covered
+            may_be_new=(
+                not is_covered
+                or (refused and file.version is None and suggestion is None)
+            )
             and policy not in table.settled
             and not _is_telling(suggestion, key, stated, is_foreign=is_foreign),
             stated=stated,
