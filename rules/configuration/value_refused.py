@@ -101,9 +101,8 @@ def _faults(
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
             is_open = is_filler or (is_fork and fault and fault.kind == "choice")
-            is_open |= (
-                file.has_own_keys and table.is_open(key.path) and _is_worded(taken)
-            )
+            is_own = file.has_own_keys and table.is_open(key.path)
+            is_open = is_open or (is_own and _is_worded(taken))
             if fault is not None and not is_open:
                 yield file, key, fault
 
