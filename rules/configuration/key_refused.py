@@ -6,7 +6,8 @@ after the allocation has been granted.
 What passes: keys of the framework, in any of its tabulated versions.
 
 What stays unknown: a key like none of them, where the stated release is later than the
-tabulated ones, or another key of the file came with the newest of those.
+tabulated ones, or another key of the file came with the newest of those; and where no
+release is stated, each key that resembles no tabulated one: forks have those.
 
 Where it does not apply: frameworks that ignore unknown keys (key_silently_ignored), and
 files whose training script may define keys of its own: there only a slip of a known key

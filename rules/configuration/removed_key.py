@@ -6,7 +6,8 @@ What passes: keys that the version still reads.
 
 Where it does not apply: keys that every tabulated version knows. Where the version is
 not stated, or only the least one is known, and a key is gone from some of them, the
-clause stays unknown.
+clause stays unknown. So it does where the file holds keys that only the training script
+can define: its dataclasses may have the removed one as well.
 
 Source: the key tables of the frameworks, by version.
 
@@ -48,6 +49,7 @@ def removed_key(stated: StatedKeys) -> Verdicts:
             stated_keys
             for stated_keys in gone
             if table.removed(stated_keys[0].path, version)
+            and not (file.has_own_keys and table.is_open(stated_keys[0].path))
         ]
         for key, row in removed:
             instead = _replacement(table, row)
@@ -62,7 +64,16 @@ def removed_key(stated: StatedKeys) -> Verdicts:
                 fix=_fix(file, key, row),
             )
         left = [key for key, row in gone if (key, row) not in removed]
-        if left and (version is None or version.or_newer):
+        gone_by_now = [key for key in left if table.removed(key.path, version)]
+        if gone_by_now:
+            names = ", ".join(dotted(key.path) for key in gone_by_now)
+            yield unknown(
+                f"{names}: {table.reader} no longer has it, and the training script, "
+                "which defines keys of its own, may",
+                missing=(),
+                at=[key.place for key in gone_by_now],
+            )
+        elif left and (version is None or version.or_newer):
             names = ", ".join(dotted(key.path) for key in left)
             yield unknown(
                 f"whether {names} still exist depends on the version",

@@ -7,7 +7,9 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in before the framework reads them, and
-choices of a command line with flags that no release has: its parser is a fork.
+choices of a command line with flags that no release has: its parser is a fork. Where
+training scripts define keys of their own and the file has some, words that a script may
+take for a key of the same name.
 
 Where it does not apply: keys that the table lists without a type, and files of formats
 without a table; numbers and switches written as texts (refused_value_type).
@@ -27,6 +29,7 @@ Good::
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.accepted_values import (
+    Accepted,
     ValueFault,
     shown_value,
     value_fault,
@@ -98,8 +101,15 @@ def _faults(
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
             is_open = is_filler or (is_fork and fault and fault.kind == "choice")
+            is_own = file.has_own_keys and table.is_open(key.path)
+            is_open = is_open or (is_own and _is_worded(taken))
             if fault is not None and not is_open:
                 yield file, key, fault
+
+
+def _is_worded(taken: Accepted | None) -> bool:
+    """Whether no number or switch is wanted: a script gives such a name other words."""
+    return taken is not None and not {"boolean", "integer", "number"} & {*taken.types}
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:

@@ -105,10 +105,12 @@ _BY_SECTION: Mapping[str, Mapping[str, Domain]] = {
             (
                 *("parameters", "layers", "hidden_size", "feed_forward_size"),
                 *("attention_heads", "key_value_heads", "head_dimension"),
-                *("vocabulary_size", "vocabulary_multiple", "maximum_positions"),
+                *("vocabulary_multiple", "maximum_positions"),
             ),
             _SIZE,
         ),
+        # models of images are given 0, as they have no words
+        "vocabulary_size": Domain(1, _MOST_COUNTED, is_refused=False),
         "experts": _COUNT,
         "experts_per_token": _COUNT,
         "quantized_bits": Domain(1, 64),

@@ -578,6 +578,8 @@ def _judged(
         if holds is False:
             return
         only_from = relation.since if holds is None else ""
+    if relation.kind == "removed" and not only_from and own.version is None:
+        only_from = own.catalogue.newest  # older ones had it: docs/decisions/0013
     for within in own.items(relation.within) if relation.within else [()]:
         judgement = _Judgement(tables, own, plan, within)
         match = _match(relation, judgement)

@@ -167,6 +167,18 @@ class KeyedFile(Record):
             return True
         return len([*islice(self.unlike_keys(), _MOST_SLIPS + 1)]) > _MOST_SLIPS
 
+    @property
+    def has_own_keys(self) -> bool:
+        """Whether the training script defines keys, so that any key may be its own.
+
+        A dataclass of the script may have a key by the name of a tabulated one, of
+        another type, and keep it when the framework gives it up.
+        """
+        table = self.catalogue
+        return table is not None and any(
+            table.is_open(key.path) for key in self.unknown
+        )
+
     def _is_of_fork(self, key: StatedKey) -> bool:
         """Return whether the program at hand adds a key to those of its framework."""
         return self.parser is not None and self.parser.adds(str(key.path[0]))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import InDocument, KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import Document
@@ -26,6 +27,7 @@ from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed
 
 _FORMAT = "megatron-model-config"
 _ARGUMENTS, _VARIABLES = "MODEL_ARGS", "ENV_VARS"
+_ESCAPED = lazy_pattern(r"\\+([^\\\w\s])")  # the harness evaluates its command line
 _RELEASE = "release"  # the one type of test that trains a model to the end
 _INFERENCE = "inference"
 # What the arguments of a server say of a training plan.
@@ -108,6 +110,7 @@ def _texts(value: object) -> tuple[str, ...]:
     text = _text(value)
     if text == "true":
         return ()
+    text = _ESCAPED.sub(r"\1", text)
     if text.startswith("[") and text.endswith("]"):
         return tuple(text[1:-1].split())
     return (text,)
