@@ -12,8 +12,6 @@ from statistics import median
 from sys import intern
 from typing import Any, Literal, get_args
 
-from pydantic import ValidationError
-
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Action, Finding, Level
 from speccheck.validator.evidence.fleet import (
@@ -25,11 +23,9 @@ from speccheck.validator.evidence.fleet import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.fleet.golden import Golden, Range
-from speccheck.validator.fleet.own_profile_model import FleetProfile
+from speccheck.validator.fleet.golden import Range
 from speccheck.validator.fleet.reading import HostReport
 from speccheck.validator.node.host_names import fold
-from speccheck.validator.sources.documents.document import Document, ReadError
 
 SCHEMA = "speccheck-fleet-profile/1"
 LEAST_NODES = 8
@@ -260,9 +256,6 @@ def _spread(
     return centre, deviation, width
 
 
-_MAKE_ANEW = "make it anew with speccheck fleet --baseline, or mend this line"
-
-
 def profile_text(
     profile: OwnProfile, evidence: Sequence[str], now: float
 ) -> Iterator[str]:
@@ -329,53 +322,6 @@ def _by_reason(left_outs: Sequence[OmittedValue]) -> list[OmittedValue]:
 def _quoted(text: str) -> str:
     """A text as both JSON and YAML have it, without secrets."""
     return json.dumps(hidden(text))
-
-
-def golden_profile(document: Document) -> Golden:
-    """The golden machine of a profile; raises ReadError with line and column."""
-    if document.duplicates:
-        again = document.duplicates[0]
-        at = again.again.line, again.again.column
-        problem = f"{again.path[-1]} stands there twice"
-        raise ReadError(document.name, "syntax", problem, _MAKE_ANEW, at)
-    try:
-        profile = FleetProfile.model_validate(document.data)
-    except ValidationError as error:
-        raise _refused(document, error) from error
-    values = {leaf: value.value for leaf, value in profile.values.items()}
-    ranges = {
-        leaf: Range(number.least, number.most)
-        for leaf, number in profile.numbers.items()
-    }
-    left_out = frozenset(
-        profile_left_out.what for profile_left_out in profile.leaves_left_out
-    )
-    what = f"the profile of {profile.nodes:,} nodes"
-    return Golden(
-        document.name,
-        values,
-        knows_variables=profile.variables_known,
-        ranges=ranges,
-        what=what,
-        free=left_out,
-    )
-
-
-def _refused(document: Document, error: ValidationError) -> ReadError:
-    first = error.errors(include_url=False)[0]
-    path = tuple(item for item in first["loc"] if item != "schema_name")
-    at = None
-    for end in range(len(path), 0, -1):
-        span = document.span(path[:end])
-        if span is not None:
-            at = span.line, span.column
-            break
-    key = ".".join(map(str, path))
-    problem = f"{key}: {first['msg']}" if key else str(first["msg"])
-    more = error.error_count() - 1
-    if more:
-        problem += f" ({more} more like it)" if more > 1 else " (one more like it)"
-    return ReadError(document.name, "syntax", problem, _MAKE_ANEW, at)
 
 
 VERDICTS = ("go", "no-go", "inconclusive", "usage", "bug")
