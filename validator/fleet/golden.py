@@ -55,7 +55,7 @@ class Golden(Record):
 
 
 class Deviation(Record):
-    """Nodes on which a leaf is another one than it should be."""
+    """Nodes on which a leaf differs from the golden machine in the same way."""
 
     leaf: str
     wanted: str
@@ -64,7 +64,10 @@ class Deviation(Record):
 
 
 class Outside(Record):
-    """Nodes with a number outside of the range that is normal; worst: farthest out."""
+    """Nodes with a number outside its normal range.
+
+    worst: the value that lies farthest outside.
+    """
 
     leaf: str
     normal: Range
@@ -73,10 +76,14 @@ class Outside(Record):
 
 
 class Against(Record):
-    """The comparison with a golden machine.
+    """A fleet compared with a golden machine.
 
-    unseen: by leaf and reason, nodes of which it is not known. skipped: leaves that the
-    golden machine does not know. compared: values of nodes that were compared.
+    nodes: how many nodes were compared.
+    deviations: leaves with other values.
+    outside: numbers outside their normal range.
+    unseen: leaf, and the nodes for which its value is unknown.
+    skipped: leaf that the golden machine does not know, and why.
+    compared: how many values were compared.
     """
 
     golden: Golden

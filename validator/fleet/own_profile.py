@@ -40,7 +40,11 @@ Bad = Literal["high", "low", "both"]
 
 
 class JudgedProfile(Record):
-    """Which side of a number is bad, and how far it may always be from the median."""
+    """How the normal range of a number is drawn around its median.
+
+    bad: the side on which a value is bad.
+    least_width: the least distance from the median that is normal.
+    """
 
     bad: Bad
     least_width: float = 0.0
@@ -60,11 +64,15 @@ _RATE = JudgedProfile("low")
 
 
 class NoProfile(Exception):  # noqa: N818 - of a fleet, not of the program
-    """Of this fleet no profile can be made; the message says why."""
+    """A fleet of which no profile can be made; the message says why."""
 
 
 class UsualValue(Record):
-    """The value of a leaf that more than half have; of: nodes that tell the leaf."""
+    """The value of a leaf that more than half of the nodes share.
+
+    nodes: how many nodes have the value.
+    of: how many nodes state the leaf.
+    """
 
     leaf: str
     value: str
@@ -89,17 +97,20 @@ class UsualNumber(Record):
 
 
 class OmittedValue(Record):
-    """Nodes or a leaf that are no part of the profile."""
+    """A node or a leaf that a profile does not use, and why."""
 
     what: str
     why: str
 
 
 class OwnProfile(Record):
-    """The whole.
+    """The usual values and numbers of one's own fleet.
 
-    nodes: that it is made of. knows_variables: whether any of them lists its variables.
-    nodes_left_out, leaves_left_out: the others, and why.
+    nodes: how many nodes it rests on.
+    knows_variables: whether any of them lists its variables.
+    synthetic: how many of the nodes do not exist.
+    values, numbers: what is usual, by leaf.
+    nodes_left_out, leaves_left_out: nodes and leaves that are not used, and why.
     """
 
     nodes: int
