@@ -44,6 +44,12 @@ def outcomes(path: Path, spec: str) -> dict[tuple[int, str], str]:
     }
 
 
+def is_lowered(clause: str, before: str, after: str) -> bool:
+    """Return whether a must became a recommendation, for which an estimate is enough."""
+    old, new = load_edition(before).clauses, load_edition(after).clauses
+    return old[clause].level == "must" and new[clause].level != "must"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), minor_steps())
 def test_a_minor_edition_turns_no_pass_into_a_failure(
@@ -59,7 +65,7 @@ def test_a_minor_edition_turns_no_pass_into_a_failure(
             if outcome == "pass":
                 passed += 1
                 assert new.get(key) in {"pass", "not_applicable", None}, (path, key)
-            elif outcome != "fail":
+            elif outcome != "fail" and not is_lowered(key[1], before, after):
                 assert new.get(key) != "fail", (path, key)
         added = {key for key, outcome in new.items() if outcome == "fail"} - set(old)
         levels = {load_edition(after).clauses[clause].level for _, clause in added}

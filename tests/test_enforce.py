@@ -12,7 +12,7 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.editions.edition import digest
 from speccheck.validator.sources.documents.reading import read_text
 
-COMPILED = Path(speccheck.schemas.__file__).parent / "1.0" / "compiled.json"
+COMPILED = Path(speccheck.schemas.__file__).parent / "1.1" / "compiled.json"
 SFT = """model_name_or_path: mistralai/Mistral-7B-v0.3
 output_dir: /ckpt/mistral
 per_device_train_batch_size: 4
@@ -52,7 +52,7 @@ def judge(
 
 def next_edition(path: Path, change: Change) -> None:
     content = json.loads(COMPILED.read_text("utf-8"))
-    content["edition"]["id"] = "1.1"
+    content["edition"]["id"] = "1.2"
     content["edition"]["stage"] = "draft"
     change(content["clauses"])
     content["sha256"] = digest(content)
@@ -71,14 +71,14 @@ def test_what_only_the_next_edition_fails_is_a_warning_that_names_it(
     judge: Judge,
 ) -> None:
     code, found = judge("--hours", "0.75", "--warn", "next.json")
-    assert (code, failures(found)) == (0, [("CKPT-001", "warning", "1.1")])
-    (one,) = (one for one in found["findings"] if one["spec"] == "1.1")
+    assert (code, failures(found)) == (0, [("CKPT-001", "warning", "1.2")])
+    (one,) = (one for one in found["findings"] if one["spec"] == "1.2")
     assert one["clause_level"] == "must"
-    assert one["note"].endswith("by edition 1.1 alone, which only warns")
+    assert one["note"].endswith("by edition 1.2 alone, which only warns")
     assert "runs longer than 0.5 h" in one["message"]
-    assert found["edition"]["id"] == "1.0"
+    assert found["edition"]["id"] == "1.1"
     second = found["second_edition"]
-    assert (second["id"], second["stage"], second["found"]) == ("1.1", "draft", 1)
+    assert (second["id"], second["stage"], second["found"]) == ("1.2", "draft", 1)
     assert found["summary"]["warned"] == 1
 
 
@@ -105,23 +105,23 @@ def test_only_fail_on_warning_counts_it(judge: Judge) -> None:
 
 def test_what_both_fail_is_told_once_with_its_level_there(judge: Judge) -> None:
     code, found = judge("--hours", "6", "--warn", "next.json")
-    assert (code, failures(found)) == (0, [("CKPT-001", "warning", "1.0")])
+    assert (code, failures(found)) == (0, [("CKPT-001", "warning", "1.1")])
     (one,) = (one for one in found["findings"] if one["clause"] == "CKPT-001")
-    assert one["note"].endswith("a must of edition 1.1")
+    assert one["note"].endswith("a must of edition 1.2")
     assert found["second_edition"]["found"] == 0
 
 
 def test_the_same_edition_finds_nothing_more(judge: Judge) -> None:
-    _, found = judge("--hours", "6", "--enforce", "1.0", "--warn", "1.0")
-    assert failures(found) == [("CKPT-001", "warning", "1.0")]
+    _, found = judge("--hours", "6", "--enforce", "1.1", "--warn", "1.1")
+    assert failures(found) == [("CKPT-001", "warning", "1.1")]
     told = found["second_edition"]
     assert (told["found"], told["unknown"], told["broken"]) == (0, 0, 0)
 
 
 def test_the_next_edition_may_count_and_this_one_warn(judge: Judge) -> None:
-    code, found = judge("--hours", "0.75", "--enforce", "next.json", "--warn", "1.0")
-    assert (code, failures(found)) == (1, [("CKPT-001", "error", "1.1")])
-    assert found["edition"]["id"] == "1.1"
+    code, found = judge("--hours", "0.75", "--enforce", "next.json", "--warn", "1.1")
+    assert (code, failures(found)) == (1, [("CKPT-001", "error", "1.2")])
+    assert found["edition"]["id"] == "1.2"
 
 
 def test_a_verdict_without_a_must_stays_without_one(
@@ -158,17 +158,17 @@ def test_waivers_count_for_both(judge: Judge, tmp_path: Path) -> None:
     (tmp_path / "sft.yaml").write_text(text)
     _, found = judge("--hours", "0.75", "--warn", "next.json")
     (one,) = (one for one in found["findings"] if one["outcome"] == "fail")
-    assert (one["waived"], one["spec"]) == (True, "1.1")
+    assert (one["waived"], one["spec"]) == (True, "1.2")
     assert found["second_edition"]["found"] == 0
     assert found["summary"]["failed"]["warning"] == 0
 
 
 def test_settings_may_ask_for_it(judge: Judge, tmp_path: Path) -> None:
-    (tmp_path / "speccheck.toml").write_text('spec = "1.0"\nwarn = "next.json"\n')
+    (tmp_path / "speccheck.toml").write_text('spec = "1.1"\nwarn = "next.json"\n')
     _, found = judge("--hours", "0.75")
-    assert failures(found) == [("CKPT-001", "warning", "1.1")]
-    _, found = judge("--hours", "0.75", "--enforce", "next.json", "--warn", "1.0")
-    assert found["edition"]["id"] == "1.1"
+    assert failures(found) == [("CKPT-001", "warning", "1.2")]
+    _, found = judge("--hours", "0.75", "--enforce", "next.json", "--warn", "1.1")
+    assert found["edition"]["id"] == "1.2"
 
 
 def test_what_is_loosened_is_not_told_again(judge: Judge, tmp_path: Path) -> None:
@@ -187,18 +187,18 @@ def test_what_is_loosened_is_not_told_again(judge: Judge, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("form", "says"),
     [
-        ("text", "checkpoints_off [edition 1.1]"),
-        ("text", "edition 1.1 (draft) gives 1 warning more"),
-        ("markdown", "edition 1.1 (draft) gives 1 warning more"),
-        ("markdown", "edition 1.1: nothing is saved"),
-        ("html", "by edition 1.1 alone, which only warns"),
-        ("html", "edition 1.1 (draft) gives 1 warning more"),
-        ("sarif", '"text": "edition 1.1: nothing is saved'),
-        ("junit", "warnings of edition 1.1"),
-        ("github", "edition 1.1: nothing is saved"),
-        ("gitlab", "edition 1.1: nothing is saved"),
-        ("jsonl", '"spec": "1.1"'),
-        ("csv", ",1.1,0,no"),
+        ("text", "checkpoints_off [edition 1.2]"),
+        ("text", "edition 1.2 (draft) gives 1 warning more"),
+        ("markdown", "edition 1.2 (draft) gives 1 warning more"),
+        ("markdown", "edition 1.2: nothing is saved"),
+        ("html", "by edition 1.2 alone, which only warns"),
+        ("html", "edition 1.2 (draft) gives 1 warning more"),
+        ("sarif", '"text": "edition 1.2: nothing is saved'),
+        ("junit", "warnings of edition 1.2"),
+        ("github", "edition 1.2: nothing is saved"),
+        ("gitlab", "edition 1.2: nothing is saved"),
+        ("jsonl", '"spec": "1.2"'),
+        ("csv", ",1.2,0,no"),
     ],
 )
 def test_every_form_names_the_edition(
@@ -213,7 +213,7 @@ def test_every_form_names_the_edition(
     ("words", "says"),
     [
         (["--warn", "9.9"], "no edition 9.9: known is"),
-        (["--spec", "1.0", "--enforce", "next.json"], "--spec 1.0 are one option"),
+        (["--spec", "1.1", "--enforce", "next.json"], "--spec 1.1 are one option"),
     ],
 )
 def test_bad_editions_are_refused(
@@ -239,7 +239,7 @@ def test_a_clause_that_only_the_next_edition_has(
             del profile["not_applicable"]["CKPT-001"]
     content["sha256"] = digest(content)
     (tmp_path / "before.json").write_text(json.dumps(content))
-    words = ["--hours", "6", "--enforce", "before.json", "--warn", "1.0"]
+    words = ["--hours", "6", "--enforce", "before.json", "--warn", "1.1"]
     for form in ("text", "json", "sarif", "junit", "html", "markdown", "csv"):
         assert main([*JOB, *words, "--output", form]) == 0
         assert "CKPT-001" in capsys.readouterr().out

@@ -16,7 +16,7 @@ from speccheck.validator.report.forms.html_fleet import fleet_html
 
 pytestmark = pytest.mark.slow
 
-_LINES_OF_A_SCREEN = 50
+_LINES_OF_TWO_SCREENS = 100
 # What finds a fault that no node shows by itself.
 _OF_FLEETS = {
     "straggler": "slower_than_the_fleet",
@@ -63,10 +63,10 @@ def test_every_planted_fault_is_found_and_none_is_invented(many: Many) -> None:
     assert set().union(*blamed.values()) == faulty
 
 
-def test_all_of_it_fits_one_screen(many: Many) -> None:
+def test_all_of_it_fits_two_screens_with_its_fixes(many: Many) -> None:
     shown = fleet_report.shown(many.told, fleet_report.MANY_WIDTH)
     lines = told_lines(shown)
-    assert len(shown.splitlines()) < _LINES_OF_A_SCREEN
+    assert len(shown.splitlines()) < _LINES_OF_TWO_SCREENS
     picture = fleet_report.MANY_PICTURE.read_text("utf-8")
     assert drawn_lines(picture) == lines, "run make fleet-report"
 

@@ -188,7 +188,7 @@ def test_tensor_parallelism_beyond_the_machine_fails(
     path, snapshot = written(tmp_path, config, healthy_node("azure-nd96asr-v4"))
     main([path, "--node", snapshot, "--select", "TOPO-001", "--output", "concise"])
     printed = capsys.readouterr().out
-    assert "tensor-parallel size 16 exceeds the NVLink domain of 8 GPUs" in printed
+    assert "tensor-parallel size 16 exceeds the 8 GPUs that fast links join" in printed
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,7 @@ def test_defaults() -> None:
         "parallelism.tensor_parallel_size": 1,
         "parallelism.pipeline_parallel_size": 1,
         "parallelism.context_parallel_size": 1,
+        "parallelism.expert_parallel_size": 1,
         "parallelism.ulysses_size": 1,
         "parallelism.sharding_stage": 3,
         "parallelism.engine": "fsdp2",
@@ -236,8 +237,8 @@ def test_defaults() -> None:
     )
 
 
-def test_the_expert_degree_changed_its_default() -> None:
-    assert read(CORE).value("parallelism.expert_parallel_size") is None
+def test_experts_are_not_spread_by_default() -> None:
+    assert read(CORE).value("parallelism.expert_parallel_size") == 1
 
 
 def test_minus_one_stays_as_written() -> None:

@@ -57,7 +57,7 @@ def test_a_finding_says_where_what_and_how_to_mend(
     assert (finding["clause"], finding["clause_level"]) == ("BATCH-001", "must")
     assert (finding["level"], finding["confidence"]) == ("error", "exact")
     assert (finding["measured"], finding["required"]) == (500, 16)
-    assert finding["spec"] == "1.0"
+    assert finding["spec"] == "1.1"
     assert finding["remedy"]
     assert finding["places"][0] == {
         "file": "ds.json",

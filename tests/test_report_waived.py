@@ -35,7 +35,7 @@ def test_text_has_a_line_for_it_and_the_headline_counts_it() -> None:
     verdict = "nothing else wrong found in 2 of 2 required checks · 1 waived"
     assert lines[0] == f"{verdict:<74}exit 0"
     assert lines[-2:] == [
-        "edition 1.0 · profile ci",
+        "edition 1.1 · profile ci",
         "required: 1 passed, 1 waived · --full lists them",
     ]
 

@@ -220,8 +220,8 @@ def test_what_is_waived_is_left_out_unless_asked_for() -> None:
 def test_a_result_offers_the_edits_that_mend_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "job.env").write_text("TORCH_NCCL_ASYNC_ERROR_HANDLING=0\n")
-    _, log = document(capsys, "sarif", "job.env", "--select", HELD_RULE)
+    (folder / "job.env").write_text("NCCL_DEBUG=TRACE\n")
+    _, log = document(capsys, "sarif", "job.env", "--select", "verbose_debug_logging")
     (row,) = run_of(log)["results"]
     (fix,) = row["fixes"]
     assert fix["artifactChanges"] == [
@@ -231,11 +231,11 @@ def test_a_result_offers_the_edits_that_mend_it(
                 {
                     "deletedRegion": {
                         "startLine": 1,
-                        "startColumn": 33,
+                        "startColumn": 12,
                         "endLine": 1,
-                        "endColumn": 34,
+                        "endColumn": 17,
                     },
-                    "insertedContent": {"text": "3"},
+                    "insertedContent": {"text": "WARN"},
                 }
             ],
         }

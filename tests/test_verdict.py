@@ -29,7 +29,7 @@ model:
 """
 JOB = ("--nodes", "8", "--gpus-per-node", "8")
 SEEN, UNSEEN = "CONF-001,CONF-005", "CONF-001,CONF-005,MEM-001"
-FOOT = "edition 1.0 · profile ci, size M"
+FOOT = "edition 1.1 · profile ci, size M"
 HEAD = "deepspeed: 64 GPUs (8 nodes \u00d7 8) · ds.json"
 Run = Callable[..., tuple[int, list[str]]]
 
@@ -228,7 +228,7 @@ def test_settings_demand_the_same(run: Run, folder: Path) -> None:
     [
         (
             ("--require", "MEM-01"),
-            "--require MEM-01: no clause of edition 1.0: did you mean MEM-001?",
+            "--require MEM-01: no clause of edition 1.1: did you mean MEM-001?",
         ),
         (
             ("--require", "mem"),
@@ -253,7 +253,7 @@ def test_a_wrong_demand_of_settings_is_refused_at_its_place(
     text = 'fail-on = "error"\nrequire = ["MEM-001", "FT-03"]\n'
     (folder / "speccheck.toml").write_text(text)
     assert main(["ds.json"]) == 2
-    says = "speccheck.toml:2: require[1] = FT-03: no clause of edition 1.0: did you"
+    says = "speccheck.toml:2: require[1] = FT-03: no clause of edition 1.1: did you"
     assert capsys.readouterr().err == f"speccheck: {says} mean FT-003?\n"
 
 
@@ -275,7 +275,7 @@ def test_a_folder_counts_what_it_passes_over(run: Run, folder: Path) -> None:
         "not read: 4 files (1 hidden, 1 larger than 20 MB, 1 listing packages, 1",
         "excluded), 4 that are no configuration (.py 2, without suffix 1, .txt 1), the",
         "folders build, dist, 1 hidden, 1 linked",
-        "edition 1.0 · profile ci",
+        "edition 1.1 · profile ci",
         "required: 2 passed · --full lists them",
     ]
 

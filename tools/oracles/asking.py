@@ -159,8 +159,8 @@ def kept_answers(
     """
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     known: dict[str, Answer] = {}
-    for digest, *answer in map(json.loads, lines):
-        known[digest] = Answer(*answer[:3], tuple(answer[3]))
+    for digest, case, accepted, message, said in map(json.loads, lines):
+        known[digest] = Answer(case, accepted, message, tuple(said))
     digests = [_digest(question, case) for case in cases]
     missing = [
         (digest, case)
@@ -169,9 +169,9 @@ def kept_answers(
     ]
     if missing:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        asked = answers(command, [case for _, case in missing], seconds)
+        replies = answers(command, [case for _, case in missing], seconds)
         with kept.open("a", encoding="utf-8") as file:
-            for (digest, _), answer in zip(missing, asked, strict=True):
+            for (digest, _), answer in zip(missing, replies, strict=True):
                 known[digest] = answer
                 if not answer.message.startswith("timed out"):
                     file.write(json.dumps([digest, *answer]) + "\n")

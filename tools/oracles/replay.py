@@ -95,11 +95,11 @@ def _report(
     cases = (*example_cases(rows), *text_cases(plain))
     with_files = [case._replace(beside=oracle.files) for case in (base, *cases)]
 
-    def asked(cases: Sequence[Case]) -> list[Answer]:
+    def answers_of(cases: Sequence[Case]) -> list[Answer]:
         kept = FOLDER / "answers" / f"{oracle.name}.jsonl"
         return kept_answers(command, cases, seconds, kept, _question(oracle, known))
 
-    first, *given = asked(with_files)
+    first, *given = answers_of(with_files)
     if not first.accepted:
         message = f"it does not accept its base configuration: {first.message}"
         raise NoOracle(message)
@@ -117,7 +117,7 @@ def _report(
     )
     edited: Sequence[TextResult] = ()
     if changed:
-        said = asked([*text_cases(changed)])
+        said = answers_of([*text_cases(changed)])
         edited = [*text_results(oracle, changed, said, before)]
     return OracleReport(
         oracle.name,

@@ -602,7 +602,10 @@ def _all_of(conditions: Iterable[str]) -> str:
 
 def _assuming(finding: Finding, conditions: Collection[str]) -> Finding:
     of_places = dict.fromkeys(place.only_if for place in finding.places)
-    every = dict.fromkeys([*conditions, *filter(None, of_places)])
+    stated = [condition for condition in of_places if condition]
+    # A rule looks at more than it speaks of; an error rests on all of it.
+    rests_on = conditions if finding.level == "error" or not finding.places else ()
+    every = dict.fromkeys([*rests_on, *stated])
     # What stands together in one branch is wrong whenever it runs.
     if not every or (list(every) == list(of_places) and is_of_branch(*every)):
         return finding

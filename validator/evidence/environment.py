@@ -47,7 +47,7 @@ class Environment(Record):
     Attributes:
         variables: as far as they were seen; what rests on these alone rests on
             statements.
-        files: the sources that were read: with none, a variable that is not here is
+        read: the sources that were read: with none, a variable that is not here is
             unknown and not unset.
         hidden: lines of a nccl.conf that lose to a nearer file or to the environment.
         openings: through which more variables may be set; with one of these as well, a
@@ -56,9 +56,14 @@ class Environment(Record):
     """
 
     variables: tuple[Variable, ...]
-    files: tuple[str, ...]
+    read: tuple[str, ...]
     hidden: tuple[Variable, ...] = ()
     openings: tuple[Opening, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The sources that were read."""
+        return self.read
 
     def sets(self, name: str) -> bool:
         """Whether a file sets the variable; `NCCL_IB_*` asks for any of that kind."""
@@ -126,7 +131,7 @@ class OpenEnvironment(Environment):
     def files(self) -> tuple[str, ...]:
         """The sources that were read; not all there are."""
         self._doubt()
-        return super().files
+        return self.read
 
     def find(self, name: str) -> Variable | None:
         """Return the variable of that name, or None when no file sets it."""

@@ -263,9 +263,10 @@ class _Table:
         if len(values) > 1 and any(value != values[0] for value in values[1:]):
             return Looked(name, None, is_known=False, keys=keys, missing=name)
         first = values[0]
-        is_open = self._is_preset(name, keys) or (
-            not isinstance(first, bool | int | float)
-            and (is_filled_in(first) or (first == "auto" and self.takes_auto))
+        if self._is_preset(name, keys):  # what the file states has no effect
+            return Looked(name, first, is_known=False, keys=keys)
+        is_open = not isinstance(first, bool | int | float) and (
+            is_filled_in(first) or (first == "auto" and self.takes_auto)
         )
         if is_open or not all(key.is_sure for key in keys):
             return Looked(name, values[0], is_known=False, keys=keys, missing=name)

@@ -371,7 +371,7 @@ def _of(finding: Finding) -> str:
 def _frames(shown: Shown, style: Style) -> Iterator[str]:
     """Lines of files, and leaves of a snapshot by their names alone."""
     taken = tuple(at for at in shown.locations if at.file in shown.snapshots)
-    written = tuple(at for at in shown.locations if at not in taken)
+    written = tuple(dict.fromkeys(at for at in shown.locations if at not in taken))
     yield from frames(written, style)
     names = ", ".join(dict.fromkeys(at.key for at in taken))
     if names:

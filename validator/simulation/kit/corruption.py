@@ -130,12 +130,6 @@ def _out_of_memory(files: Files) -> None:
     rows.insert(len(rows) - 2, {**labels, **event})
 
 
-def _local_clock(files: Files) -> None:
-    for path in (RUN_LOG, HARDWARE_LOG, NETWORK_LOG):
-        for row in _rows(files, path):
-            row["time"] = row["time"].removesuffix("Z")
-
-
 def _other_type(files: Files) -> None:
     _object(files, _snapshots(files)[-1])["host"]["instance_type"] = _OTHER_TYPE
 
@@ -203,9 +197,6 @@ SPOILS: dict[str, Spoil] = {
     ),
     "out_of_memory": Spoil(
         "a rank of the run ran out of memory", _out_of_memory, _MEM, "L3", "MEM-008"
-    ),
-    "local_clock": Spoil(
-        "the logs tell no time zone", _local_clock, _OBS, "L3", "OBS-009"
     ),
     "other_type": Spoil("one machine is of another type", _other_type, "", "L2"),
     "credential": Spoil(
