@@ -139,3 +139,17 @@ def test_a_chain_of_ten_thousand_references_is_given_up() -> None:
     assert data["x10000"] == 1
     assert "too deep" in outcomes[("x0",)].note
     assert data["x9999"] == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": {"b": "${oc.select:a,null}"}},
+        {"a": "${oc.select:a.b,{}}"},
+        {"a": {"b": {"c": "${oc.select:a.b.c,1}"}}},
+        {"a": "${b.x}", "b": "${oc.select:a.y,1}"},
+    ],
+)
+def test_a_selection_of_what_holds_it_ends(data: dict[str, object]) -> None:
+    _, outcomes = interpolate(data)
+    assert any("refers to itself" in outcome.note for outcome in outcomes.values())

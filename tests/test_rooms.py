@@ -78,6 +78,11 @@ def test_imports_run_down(rooms: dict[str, architecture.Room]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_files_import_each_other() -> None:
+    wrong = [" <-> ".join(circle) for circle in architecture.circles()]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_map_is_up_to_date() -> None:
     written = architecture.PAGE.read_text(encoding="utf-8")
     assert written == architecture.page_with_table(), "python tools/rooms.py"

@@ -2,13 +2,12 @@
 
 import pytest
 
+from speccheck.validator.sources.shell.interpreter import parse_script
 from speccheck.validator.sources.shell.script import (
     Script,
     ShellCommand,
     ShellWord,
-    directives,
     options,
-    parse_script,
 )
 
 
@@ -209,7 +208,7 @@ def test_directives_stand_before_the_first_command() -> None:
         "cd work\n"
         "#SBATCH --nodes=16\n"
     )
-    found = directives(text)
+    found = parse_script(text).directives
     assert [(one.name, one.value) for one in found] == [
         ("--nodes", "4"),
         ("--ntasks-per-node", "8"),
@@ -220,7 +219,6 @@ def test_directives_stand_before_the_first_command() -> None:
     ]
     assert found[1][2:5] == (2, 19, 19)
     assert found[2][2:5] == (5, 9, 11)
-    assert parse_script(text).directives == found
 
 
 def test_options_take_all_words_up_to_the_next_one() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from slow_cases import few
-from speccheck.validator.sources.shell.script import Script, parse_script
+from speccheck.validator.sources.shell.interpreter import parse_script
+from speccheck.validator.sources.shell.script import Script
 
 
 def runs(script: Script) -> list[list[str]]:

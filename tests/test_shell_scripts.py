@@ -8,7 +8,8 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from shell_launch_scripts import LAUNCHES, Launch
-from speccheck.validator.sources.shell.script import ShellCommand, options, parse_script
+from speccheck.validator.sources.shell.interpreter import parse_script
+from speccheck.validator.sources.shell.script import ShellCommand, options
 
 BASH = shutil.which("bash")
 PROGRAMS = ("torchrun", "python", "srun", "deepspeed", "accelerate")

@@ -8,7 +8,7 @@ import pytest
 
 from slow_cases import few_rows
 from speccheck.validator.cli.main import main
-from speccheck.validator.run.waivers.comments import MOST_COMMENTS
+from speccheck.validator.run.waivers.comment_scan import MOST_COMMENTS
 
 CONFIG = "speccheck: 1\noptimizer:\n  warmup_steps: 2000\nrun:\n  steps: 1000\n"
 WAIVER = "# speccheck: ignore[CONF-011] x\n"

@@ -1,7 +1,7 @@
 """The rooms of the program, what each imports, and their table in ARCHITECTURE.md.
 
 Run `python tools/rooms.py` to write the table; tests/test_rooms.py holds it equal and
-the graph free of cycles.
+the graph of rooms and that of files free of circles.
 """
 
 import ast
@@ -123,6 +123,45 @@ def _floor(name: str, known: dict[str, Room], above: tuple[str, ...]) -> int:
         raise ValueError(message)
     below = (_floor(other, known, (*above, name)) for other in known[name].imports)
     return 1 + max(below, default=0)
+
+
+def circles() -> list[tuple[str, ...]]:
+    """Return the circles of imports between files: in each, all reach each other.
+
+    Imports in functions and for types alone count: who reads a file reads those too.
+    """
+    known = {_dotted(path): path for path in python_files(*PACKAGES)}
+    graph = {
+        name: {module for _, module in imported(path) if module in known} - {name}
+        for name, path in known.items()
+    }
+    return _circles(graph)
+
+
+def _dotted(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("speccheck", *parts)).removesuffix(".__init__")
+
+
+def _circles(graph: dict[str, set[str]]) -> list[tuple[str, ...]]:
+    """Return the strongly connected parts of a graph that have several members."""
+    reached = {name: _reached(name, graph) for name in graph}
+    result = {
+        tuple(sorted(name for name in others if start in reached[name]))
+        for start, others in reached.items()
+        if start in others
+    }
+    return sorted(result)
+
+
+def _reached(start: str, graph: dict[str, set[str]]) -> set[str]:
+    result: set[str] = set()
+    pending = [start]
+    while pending:
+        new = graph[pending.pop()] - result
+        result |= new
+        pending += new
+    return result
 
 
 def table() -> str:

@@ -39,7 +39,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unkn
 
 
 class Fields(Numbers):
-    """What an event must tell."""
+    """The fields that an event of a batch change must have."""
 
     event_fields: tuple[str, ...]
 

@@ -22,7 +22,11 @@ Judge = Callable[[Communicator], Verdict | None]
 
 
 class Setting:
-    """A variable as a file sets it, or as the log says that it was taken."""
+    """A variable of the run, by its file or by the NCCL log.
+
+    value: its text.
+    place: where that text stands.
+    """
 
     __slots__ = ("place", "value")
 

@@ -36,7 +36,12 @@ from speccheck.validator.rule import Numbers, Verdicts, rule, unknown
 
 
 class Floor(Numbers):
-    """The share that is required, and where it is known to hold."""
+    """The least share of the expected bandwidth, and the runs that it holds for.
+
+    min_payload: the smallest message, in bytes.
+    domain_payload: the same within one NVLink domain.
+    max_ranks: the largest communicator.
+    """
 
     floor_fraction: float
     min_payload: int

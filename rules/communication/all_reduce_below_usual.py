@@ -32,7 +32,11 @@ from speccheck.validator.rule import Numbers, Verdicts, rule
 
 
 class Usual(Numbers):
-    """The share that is usual, and the one below which another clause fails."""
+    """The bounds between which a bandwidth passes its floor and is still low.
+
+    usual_fraction: the share of the expected bandwidth that is usual.
+    floor_fraction: the share below which another clause fails.
+    """
 
     usual_fraction: float
     floor_fraction: float

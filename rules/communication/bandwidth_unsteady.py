@@ -38,7 +38,13 @@ from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, r
 
 
 class Steadiness(Numbers):
-    """How many runs tell, of which sizes, and what they may differ by."""
+    """The spread of bandwidth that repeated measurements may show.
+
+    runs: the fewest runs that are judged together.
+    cv_max: coefficient of variation over runs.
+    spread_max: spread within one run.
+    least_payload: the smallest message that is judged, in bytes.
+    """
 
     runs: int
     cv_max: float

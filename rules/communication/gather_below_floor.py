@@ -30,7 +30,7 @@ from speccheck.validator.rule import Numbers, Verdicts, rule
 
 
 class Floor(Numbers):
-    """The share that is expected."""
+    """The least share of the expected bandwidth."""
 
     floor_fraction: float
 

@@ -29,7 +29,10 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Tail(Numbers):
-    """Which messages are small, and what their tail may be."""
+    """The largest ratio of tail latency to typical latency.
+
+    small_message: the largest message that is judged, in bytes.
+    """
 
     small_message: int
     tail_ratio: float

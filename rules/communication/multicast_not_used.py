@@ -39,7 +39,11 @@ from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, r
 
 
 class Switched(Numbers):
-    """From how many GPUs on they hang on a switch, and NCCL asks for multicast."""
+    """The sizes from which multicast through an NVSwitch can be used.
+
+    switched_gpus: the fewest GPUs on NVLink that are joined by a switch.
+    least_ranks: the fewest ranks for which NCCL uses it.
+    """
 
     switched_gpus: int
     least_ranks: int

@@ -36,7 +36,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unkn
 
 
 class Digits(Numbers):
-    """By how much a printed figure may be off."""
+    """The rounding error of a printed bandwidth, in GB/s."""
 
     rounding: float
 

@@ -24,7 +24,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Life(Numbers):
-    """The most days that a waiver may still hold."""
+    """The most days until a waiver ends."""
 
     max_days: float
 

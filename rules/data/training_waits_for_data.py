@@ -32,7 +32,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unkn
 
 
 class Wait(Numbers):
-    """The largest share of a step."""
+    """The largest share of a step that may be spent waiting for data."""
 
     wait_share: float
 

@@ -8,7 +8,7 @@ _DRIVER = "mlx5_core"
 
 
 class Lines(Numbers):
-    """The kinds of lines that tell of the fault."""
+    """The kinds of kernel log lines that report the fault."""
 
     events: tuple[str, ...]
 

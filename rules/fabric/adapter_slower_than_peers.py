@@ -29,7 +29,11 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Distance(Numbers):
-    """How far below its peers an adapter may be."""
+    """How far below the median of its peers the rate of an adapter may lie.
+
+    deviations: in deviations of the peers.
+    below_median: as a share of the median.
+    """
 
     deviations: float
     below_median: float

@@ -35,7 +35,7 @@ _DAY = timedelta(days=1).total_seconds()
 
 
 class Losses(Numbers):
-    """Losses of the carrier a day, as a mean."""
+    """The highest mean number of carrier losses a day."""
 
     losses_per_day: float
 

@@ -39,7 +39,11 @@ _TOO_SHORT = "the log begins too late"
 
 
 class Window(Numbers):
-    """The losses that may be, in which time, and how long a machine starts."""
+    """How many link losses are tolerated, and within which time.
+
+    flap_window: hours before the last line of the log in which losses count.
+    settling: time after boot in which links come up and losses do not count.
+    """
 
     flaps_max: int
     flap_window: float

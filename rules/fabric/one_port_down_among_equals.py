@@ -29,7 +29,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Peers(Numbers):
-    """How many ports are needed to tell what is normal."""
+    """The fewest comparable ports that show which state is normal."""
 
     peers_min: int
 

@@ -40,7 +40,7 @@ _SECONDS = {unit: timedelta(**{unit: 1}).total_seconds() for unit in _UNITS}
 
 
 class Rates(Numbers):
-    """Errors that may come in a time, as a mean."""
+    """The highest mean error rates of a port, one for each counter."""
 
     symbol_errors_per_hour: float
     recoveries_per_minute: float

@@ -28,7 +28,7 @@ _REMEDY = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet); 
 
 
 class Peers(Numbers):
-    """How many ports are needed to tell what is normal."""
+    """The fewest comparable ports that show which link layer is normal."""
 
     peers_min: int
 

@@ -27,7 +27,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Most(Numbers):
-    """The largest share of the line rate."""
+    """The largest share of the line rate that a measured transfer can reach."""
 
     most_share: float
 

@@ -32,7 +32,7 @@ _HOUR = timedelta(hours=1).total_seconds()
 
 
 class Rate(Numbers):
-    """Time-outs of acknowledgements that may come in an hour, as a mean."""
+    """The highest mean rate of acknowledgement time-outs, per hour."""
 
     timeouts_per_hour: float
 

@@ -38,7 +38,10 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Floor(Numbers):
-    """The least share of the line rate; bytes of a message that may fail."""
+    """The least share of the line rate that writes must reach.
+
+    message_min: the smallest message that can fail, in bytes.
+    """
 
     line_share: float
     message_min: int

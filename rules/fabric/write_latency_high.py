@@ -26,7 +26,10 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Most(Numbers):
-    """Microseconds of a write, and bytes that it may have."""
+    """The highest latency of a small write, in microseconds.
+
+    message_max: the largest message that counts as small, in bytes.
+    """
 
     latency_max: float
     message_max: int

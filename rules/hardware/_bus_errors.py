@@ -12,13 +12,17 @@ _NO_COUNTER = {"absent", "not_supported"}  # the kernel or the GPU counts none
 
 
 class Errors(Numbers):
-    """How many there may be."""
+    """The most PCIe errors that a device may have counted."""
 
     errors_max: int
 
 
 class Counters(Record):
-    """found: with the title of the device; without: devices that are not on the bus."""
+    """PCIe error counters of the devices of a node.
+
+    counts: the title of a device and its counter.
+    without: titles of devices that are not on the bus.
+    """
 
     counts: tuple[tuple[str, Value[int]], ...]
     without: tuple[str, ...]

@@ -14,7 +14,11 @@ from speccheck.validator.rule import Numbers, Verdict, fail, passed, unknown
 
 
 class Reach(Numbers):
-    """How many there may be, and how far back the log must reach."""
+    """The most events in the kernel log, and the time that the log must cover.
+
+    reach: hours before the snapshot.
+    start_seconds: a log that begins earlier than this after boot is complete.
+    """
 
     xid_max: int
     reach: float

@@ -23,7 +23,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Load(Numbers):
-    """The share of the processors that may be busy."""
+    """The largest share of the processors that may be busy before a job."""
 
     share_max: float
 

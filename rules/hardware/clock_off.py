@@ -25,7 +25,7 @@ _COST = "logs of nodes cannot be put in order"
 
 
 class Offset(Numbers):
-    """The offset that may be, in milliseconds."""
+    """The largest offset of a node's clock, in milliseconds."""
 
     offset_max: float
 

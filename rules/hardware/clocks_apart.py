@@ -30,7 +30,7 @@ _LEAF = "host.clock_offset_milliseconds"
 
 
 class Offset(Numbers):
-    """How far from the median a clock may be, in milliseconds."""
+    """The largest distance of a clock from the fleet's median, in milliseconds."""
 
     offset_max: float
 

@@ -31,7 +31,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Most(Numbers):
-    """The largest share of what the link carries."""
+    """The largest share of the link's rate that a measured copy can reach."""
 
     most_share: float
 

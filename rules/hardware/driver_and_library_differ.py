@@ -22,7 +22,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Codes(Numbers):
-    """What the library returns when it meets another module."""
+    """The NVML return code for a library that does not match the kernel module."""
 
     mismatch_code: int
 

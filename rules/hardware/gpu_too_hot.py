@@ -27,7 +27,11 @@ from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, r
 
 
 class Limits(Numbers):
-    """Degrees Celsius."""
+    """The highest temperature of a GPU, and its distance from slowing down.
+
+    margin_idle, margin_loaded: degrees Celsius that must be left below the temperature
+    at which the GPU slows itself.
+    """
 
     margin_idle: int
     margin_loaded: int

@@ -25,7 +25,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Distinct(Numbers):
-    """How many different values there may be."""
+    """The most different GPU models, or memory sizes, in one node."""
 
     max_distinct: int
 

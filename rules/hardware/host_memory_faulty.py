@@ -22,7 +22,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Errors(Numbers):
-    """How many there may be."""
+    """The most uncorrectable errors of host memory or processors."""
 
     errors_max: int
 

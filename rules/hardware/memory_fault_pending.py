@@ -24,7 +24,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Faults(Numbers):
-    """How many faults a GPU may have."""
+    """The most pending or failed row replacements of a GPU."""
 
     faults_max: int
 

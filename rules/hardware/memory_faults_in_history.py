@@ -25,7 +25,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Faults(Numbers):
-    """How many need no second look."""
+    """The most uncorrectable memory errors that need no second look."""
 
     faults_max: int
 

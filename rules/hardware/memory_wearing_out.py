@@ -26,7 +26,10 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Wear(Numbers):
-    """How much of each there may be."""
+    """The most repairs of GPU memory before it counts as worn, one limit a kind.
+
+    low_banks_max: memory banks with few spare rows left.
+    """
 
     corrected_max: int
     remapped_max: int

@@ -26,7 +26,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Recoveries(Numbers):
-    """How often a link may have been recovered."""
+    """The most recoveries of one link since the driver was loaded."""
 
     recoveries_max: int
 

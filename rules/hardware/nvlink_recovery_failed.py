@@ -29,7 +29,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Recoveries(Numbers):
-    """How many recoveries may have failed."""
+    """The most failed recoveries of one link."""
 
     failed_recoveries_max: int
 

@@ -35,7 +35,11 @@ _COUNTS = {
 
 
 class Standing(Numbers):
-    """How far above the others a link may be."""
+    """How many more errors than the other links one link may have.
+
+    times_of_median: the largest multiple of the median.
+    errors_min: the count up to which a link is never blamed.
+    """
 
     times_of_median: float
     errors_min: int

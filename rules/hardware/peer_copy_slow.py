@@ -40,7 +40,11 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, rule
 
 
 class Floor(Numbers):
-    """GB/s of a copy; bytes that it must have to fail."""
+    """The least rate of a copy between two GPUs, in GB/s.
+
+    peer_copy: None where the profile gives no rate.
+    copy_min: the smallest copy that can fail, in bytes.
+    """
 
     peer_copy: float | None
     copy_min: int

@@ -25,7 +25,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Most(Numbers):
-    """So many values may be wrong."""
+    """The most values of a matrix product that may be wrong."""
 
     wrong_max: int
 

@@ -29,7 +29,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class FollowedShare(Numbers):
-    """The share of a set from which a file is taken to follow it."""
+    """The least share of a published set that shows a file means to follow it."""
 
     least_share: float
 

@@ -28,7 +28,7 @@ _ANY = "*"
 
 
 class Names(Numbers):
-    """How many names of the type may be missing."""
+    """The most device names of the machine type that a node may lack."""
 
     missing_max: int
 

@@ -26,7 +26,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class First(Numbers):
-    """The least number of a NUMA node."""
+    """The lowest valid NUMA node number; lower ones mean unknown."""
 
     first_node: int
 

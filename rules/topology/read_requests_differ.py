@@ -28,7 +28,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Distinct(Numbers):
-    """How many different sizes there may be."""
+    """The most different PCIe read-request sizes among adapters of one model."""
 
     max_distinct: int
 

@@ -8,11 +8,13 @@ from speccheck.validator.evidence.record import Record
 
 
 class PublishedRun(Record):
-    """One run.
+    """A published benchmark run of one collective.
 
-    points: message size and bus bandwidth in bytes per second; a size of None was not
-    published. nvls: None where nobody says. nvlink_domains: of machines that NVLink
-    joins; 0 where it joins the GPUs of one alone.
+    points: message size and bus bandwidth, in bytes and bytes per second; a size of
+        None was not published.
+    nvls: whether NVLink SHARP was used; None where that is not published.
+    nvlink_domains: how many domains of several machines took part; 0 where NVLink
+        joins only the GPUs of one machine.
     """
 
     id: str

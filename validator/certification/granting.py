@@ -179,10 +179,11 @@ class Obstacle(Record):
 
 
 class Denial(Record):
-    """Why a track does not have a level.
+    """The reason why a track is denied a level.
 
-    clause: empty where none is to blame. outcome: of the clause; `coverage` where too
-    little was judged, empty for what denies every track.
+    clause: empty where no single clause is the reason.
+    outcome: of the clause; `coverage` where too little was judged; empty for what
+        denies every track.
     """
 
     level: str

@@ -80,10 +80,10 @@ class Open(Record):
 
 
 class DryTrack(Record):
-    """One track. By figures alone it has no level: none shows files or machines.
+    """How far published figures alone support a track; they never grant a level.
 
-    at_most: the highest that no figure speaks against; None where one speaks against
-    all.
+    at_most: the highest level that no figure contradicts; None where the lowest is
+        contradicted.
     """
 
     track: str
@@ -94,7 +94,7 @@ class DryTrack(Record):
 
 
 class DryRun(Record):
-    """All that published figures come to."""
+    """What published figures say of all tracks for one type of machine."""
 
     instance: str
     provider: str

@@ -16,6 +16,7 @@ from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.simulation.faults import AREAS
 from speccheck.validator.simulation.fleet import BY, SimulatedFleet
 from speccheck.validator.simulation.fleet_files import (
+    MANIFEST,
     RESULTS,
     SCHEMA,
     SNAPSHOTS,
@@ -40,7 +41,6 @@ _WIDTH = 88
 _LONGEST_NAME = 100
 _OF_KIT = "certify"  # the name of its job, where nobody names one
 REFUSED = (PlanError,)
-MANIFEST = "simulation.json"
 _LINES = (".jsonl", ".jsonl.gz")
 _FAST = 4  # of gzip: half the time of the usual level, and a tenth more bytes
 _MANY = 200  # nodes between two looks at the clock

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.cli.command_line import UsageError
-from speccheck.validator.cli.simulate import MANIFEST
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
@@ -32,7 +31,7 @@ from speccheck.validator.report.write import write_bytes
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import RunState
 from speccheck.validator.simulation.fleet import BY, SimulatedFleet
-from speccheck.validator.simulation.fleet_files import SCHEMA
+from speccheck.validator.simulation.fleet_files import MANIFEST, SCHEMA
 from speccheck.validator.simulation.kit.builder import (
     Ordered,
     SimulatedKitError,

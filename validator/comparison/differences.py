@@ -34,7 +34,7 @@ class ComparedNodes(Record):
 
 
 class Odd(Record):
-    """A leaf as some nodes have it, beside the usual value."""
+    """An unusual value of a leaf, with the nodes that have the usual one."""
 
     compared: ComparedNodes
     value: str
@@ -56,7 +56,7 @@ class NodeDivision(Record):
 
 
 class Untold(Record):
-    """Nodes that do not tell some leaves, and why."""
+    """Nodes for which the values of some leaves are unknown, and why."""
 
     hosts: tuple[str, ...]
     reason: str

@@ -45,7 +45,12 @@ class Noise(Record):
 
 
 class Far(Record):
-    """A value that lies far off, with what is usual."""
+    """A value far from the median of its peers.
+
+    part: the number of the part on its node.
+    distance: how far from the median a value may lie.
+    of: how many values were compared.
+    """
 
     reading: OutlierReading
     part: int

@@ -244,7 +244,10 @@ class LeafDifference(Record):
 
 
 class NotCompared(Record):
-    """Leaves that both have and of which nothing follows."""
+    """A leaf of both snapshots whose difference means nothing, and why.
+
+    parts: how many parts have it.
+    """
 
     leaf: str
     reason: str
@@ -309,14 +312,19 @@ _MOST = 1e300
 
 
 class Pair(Record):
-    """The values of both snapshots, or `NoValue`."""
+    """The values of one leaf in two snapshots; `NoValue` where it has none."""
 
     a: object
     b: object
 
 
 class Counted(Record):
-    """What became of a counter of one machine."""
+    """How a counter changed between two snapshots of one machine.
+
+    by: the difference.
+    per_hour: None where the time between the snapshots is unknown.
+    note: why a counter fell.
+    """
 
     change: Literal["grew", "fell"]
     by: float

@@ -111,11 +111,21 @@ class BoundRule(Record):
             findings = [finding._replace(subject=subject) for finding in findings]
         if self.by_edition is None:
             return findings
+        return self._beside_edition(self.by_edition, findings, number)
+
+    def _beside_edition(
+        self, bound: "BoundRule | list[Finding]", findings: list[Finding], number: int
+    ) -> list[Finding]:
+        """Return findings by own numbers beside those by the edition's."""
         from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - of few
             beside_edition,
+            values_text,
         )
 
-        return beside_edition(self, findings, number)
+        of = self.of
+        values = values_text(of.tailored(self.rule), of.own_numbers)
+        released = None if isinstance(bound, list) else bound.judge_piece(number)
+        return beside_edition(values, findings, released, of.silent[0])
 
     def passes(self, number: int) -> bool:
         """Whether the rule says of one part, or of all, that it holds, and no more.

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from speccheck.validator.editions.edition import (
     Clause,
@@ -17,13 +16,8 @@ from speccheck.validator.engine.waiver_text import date_fault, days_left, kept, 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
-from speccheck.validator.rule import Verdict
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents, read_text
-
-if TYPE_CHECKING:
-    from speccheck.validator.engine.judge import BoundRule
-
 
 SCHEMA = "speccheck-tailoring/1"
 MOST_CHARACTERS = 1_000_000
@@ -391,7 +385,10 @@ def values_text(names: Iterable[str], numbers: Mapping[str, OwnNumber]) -> str:
 
 
 def beside_edition(
-    bound: "BoundRule", result: Sequence[Finding], number: int
+    values: str,
+    result: Sequence[Finding],
+    by_edition: Sequence[Finding] | None,
+    silent: Finding,
 ) -> list[Finding]:
     """Return what a rule says by own numbers, with what it would say by the edition's.
 
@@ -399,17 +396,15 @@ def beside_edition(
     to take it for conformance. What fails by own numbers alone says so as well.
 
     Args:
-        bound: the rule, which reads own numbers.
+        values: the own numbers that the rule reads, as `values_text` has them.
         result: by these, of one part or of all at once.
-        number: of the part.
+        by_edition: by the edition's own numbers; None where it has none here.
+        silent: what the rule says where it does not apply.
 
     """
-    own = bound.of.own_numbers
-    values = values_text(bound.of.tailored(bound.rule), own)
-    if bound.by_edition is None or isinstance(bound.by_edition, list):
+    if by_edition is None:
         text = "the edition has no number here"
         return [_noted(finding, values, text) for finding in result]
-    by_edition = bound.by_edition.judge_piece(number)
     findings = list(result)
     if not any(finding.outcome == "error" for finding in by_edition):
         # A rule that breaks on an own number alone is no bug of the rule.
@@ -433,16 +428,14 @@ def beside_edition(
     ]
     for finding in by_edition:
         if finding.outcome == "fail" and finding.places not in failed:
-            _mark_loosened(bound, findings, finding, values)
+            _mark_loosened(findings, finding, values, silent)
     return findings
 
 
 def _mark_loosened(
-    bound: "BoundRule", findings: list[Finding], lost: Finding, values: str
+    findings: list[Finding], lost: Finding, values: str, silent: Finding
 ) -> None:
     """Mark what is said of a place instead of a failure; or say so besides."""
-    from speccheck.validator.engine.judge import finding_of  # noqa: PLC0415 - a cycle
-
     text = f"loosened: by the edition's own number it fails: {lost.message}"
     unmarked = [
         index
@@ -451,9 +444,8 @@ def _mark_loosened(
     ]
     same = [index for index in unmarked if findings[index].places == lost.places]
     if not unmarked:
-        silent = Verdict("not_applicable", "by an own number it does not apply")
-        other = finding_of(bound.of.judged, bound.rule, silent)
-        findings.append(other._replace(subject=lost.subject))
+        message = "by an own number it does not apply"
+        findings.append(silent._replace(message=message, subject=lost.subject))
         unmarked = [len(findings) - 1]
     at = (same or unmarked)[0]
     findings[at] = _noted(findings[at], values, text)._replace(is_loosened=True)

@@ -17,7 +17,12 @@ _NAME = "fleet.nodes"
 
 
 class Expected(Record):
-    """How many nodes were expected, or which; told: who says so."""
+    """The nodes that should report.
+
+    number: how many; None where only their names are known.
+    names: which; empty where only their number is known.
+    message: where the expectation comes from, or why there is none.
+    """
 
     number: int | None = None
     names: tuple[str, ...] = ()

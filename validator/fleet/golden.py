@@ -6,7 +6,7 @@ every machine, such as a serial number, is none of them.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.fleet import VARIABLES, NodeGroup, Samples, Shared
@@ -18,12 +18,16 @@ from speccheck.validator.fleet.shared_values import (
     shared_values,
     variables,
 )
-from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents, read_text
 from speccheck.validator.sources.formats.snapshot import is_snapshot, node_of
 
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 RULE = "golden"
 _MOST_SHOWN = 80  # characters of a value in a message
+_MAKE_ANEW = "make it anew with speccheck fleet --baseline, or mend this line"
 
 
 class Range(Record):
@@ -51,7 +55,7 @@ class Golden(Record):
 
 
 class Deviation(Record):
-    """Nodes on which a leaf is another one than it should be."""
+    """Nodes on which a leaf differs from the golden machine in the same way."""
 
     leaf: str
     wanted: str
@@ -60,7 +64,10 @@ class Deviation(Record):
 
 
 class Outside(Record):
-    """Nodes with a number outside of the range that is normal; worst: farthest out."""
+    """Nodes with a number outside its normal range.
+
+    worst: the value that lies farthest outside.
+    """
 
     leaf: str
     normal: Range
@@ -69,10 +76,14 @@ class Outside(Record):
 
 
 class Against(Record):
-    """The comparison with a golden machine.
+    """A fleet compared with a golden machine.
 
-    unseen: by leaf and reason, nodes of which it is not known. skipped: leaves that the
-    golden machine does not know. compared: values of nodes that were compared.
+    nodes: how many nodes were compared.
+    deviations: leaves with other values.
+    outside: numbers outside their normal range.
+    unseen: leaf, and the nodes for which its value is unknown.
+    skipped: leaf that the golden machine does not know, and why.
+    compared: how many values were compared.
     """
 
     golden: Golden
@@ -260,11 +271,7 @@ def golden_file(path: str) -> Golden:
         node_of(data, path)  # that its parts are parts
         return golden_of(data, path)
     if len(documents) == 1 and _says_profile(data):
-        from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - pydantic
-            golden_profile,
-        )
-
-        return golden_profile(documents[0])
+        return _golden_profile(documents[0])
     problem = "neither a snapshot nor a profile of a fleet"
     remedy = "give what speccheck probe --out or speccheck fleet --baseline wrote"
     raise ReadError(path, "syntax", problem, remedy)
@@ -274,3 +281,54 @@ def _says_profile(data: object) -> bool:
     """Whether a document says that it is a profile of a fleet, of any version."""
     text = data.get("schema") if isinstance(data, dict) else None
     return isinstance(text, str) and text.startswith("speccheck-fleet-profile/")
+
+
+def _golden_profile(document: Document) -> Golden:
+    """The golden machine of a profile; raises ReadError with line and column."""
+    from pydantic import ValidationError  # noqa: PLC0415 - where wanted
+
+    from speccheck.validator.fleet.own_profile_model import FleetProfile  # noqa: PLC0415
+
+    if document.duplicates:
+        again = document.duplicates[0]
+        at = again.again.line, again.again.column
+        problem = f"{again.path[-1]} stands there twice"
+        raise ReadError(document.name, "syntax", problem, _MAKE_ANEW, at)
+    try:
+        profile = FleetProfile.model_validate(document.data)
+    except ValidationError as error:
+        raise _refused(document, error) from error
+    values = {leaf: value.value for leaf, value in profile.values.items()}
+    ranges = {
+        leaf: Range(number.least, number.most)
+        for leaf, number in profile.numbers.items()
+    }
+    left_out = frozenset(
+        profile_left_out.what for profile_left_out in profile.leaves_left_out
+    )
+    what = f"the profile of {profile.nodes:,} nodes"
+    return Golden(
+        document.name,
+        values,
+        knows_variables=profile.variables_known,
+        ranges=ranges,
+        what=what,
+        free=left_out,
+    )
+
+
+def _refused(document: Document, error: "ValidationError") -> ReadError:
+    first = error.errors(include_url=False)[0]
+    path = tuple(item for item in first["loc"] if item != "schema_name")
+    at = None
+    for end in range(len(path), 0, -1):
+        span = document.span(path[:end])
+        if span is not None:
+            at = span.line, span.column
+            break
+    key = ".".join(map(str, path))
+    problem = f"{key}: {first['msg']}" if key else str(first["msg"])
+    more = error.error_count() - 1
+    if more:
+        problem += f" ({more} more like it)" if more > 1 else " (one more like it)"
+    return ReadError(document.name, "syntax", problem, _MAKE_ANEW, at)

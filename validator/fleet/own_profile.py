@@ -12,8 +12,6 @@ from statistics import median
 from sys import intern
 from typing import Any, Literal, get_args
 
-from pydantic import ValidationError
-
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Action, Finding, Level
 from speccheck.validator.evidence.fleet import (
@@ -25,11 +23,9 @@ from speccheck.validator.evidence.fleet import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.fleet.golden import Golden, Range
-from speccheck.validator.fleet.own_profile_model import FleetProfile
+from speccheck.validator.fleet.golden import Range
 from speccheck.validator.fleet.reading import HostReport
 from speccheck.validator.node.host_names import fold
-from speccheck.validator.sources.documents.document import Document, ReadError
 
 SCHEMA = "speccheck-fleet-profile/1"
 LEAST_NODES = 8
@@ -44,7 +40,11 @@ Bad = Literal["high", "low", "both"]
 
 
 class JudgedProfile(Record):
-    """Which side of a number is bad, and how far it may always be from the median."""
+    """How the normal range of a number is drawn around its median.
+
+    bad: the side on which a value is bad.
+    least_width: the least distance from the median that is normal.
+    """
 
     bad: Bad
     least_width: float = 0.0
@@ -64,11 +64,15 @@ _RATE = JudgedProfile("low")
 
 
 class NoProfile(Exception):  # noqa: N818 - of a fleet, not of the program
-    """Of this fleet no profile can be made; the message says why."""
+    """A fleet of which no profile can be made; the message says why."""
 
 
 class UsualValue(Record):
-    """The value of a leaf that more than half have; of: nodes that tell the leaf."""
+    """The value of a leaf that more than half of the nodes share.
+
+    nodes: how many nodes have the value.
+    of: how many nodes state the leaf.
+    """
 
     leaf: str
     value: str
@@ -93,17 +97,20 @@ class UsualNumber(Record):
 
 
 class OmittedValue(Record):
-    """Nodes or a leaf that are no part of the profile."""
+    """A node or a leaf that a profile does not use, and why."""
 
     what: str
     why: str
 
 
 class OwnProfile(Record):
-    """The whole.
+    """The usual values and numbers of one's own fleet.
 
-    nodes: that it is made of. knows_variables: whether any of them lists its variables.
-    nodes_left_out, leaves_left_out: the others, and why.
+    nodes: how many nodes it rests on.
+    knows_variables: whether any of them lists its variables.
+    synthetic: how many of the nodes do not exist.
+    values, numbers: what is usual, by leaf.
+    nodes_left_out, leaves_left_out: nodes and leaves that are not used, and why.
     """
 
     nodes: int
@@ -260,9 +267,6 @@ def _spread(
     return centre, deviation, width
 
 
-_MAKE_ANEW = "make it anew with speccheck fleet --baseline, or mend this line"
-
-
 def profile_text(
     profile: OwnProfile, evidence: Sequence[str], now: float
 ) -> Iterator[str]:
@@ -329,53 +333,6 @@ def _by_reason(left_outs: Sequence[OmittedValue]) -> list[OmittedValue]:
 def _quoted(text: str) -> str:
     """A text as both JSON and YAML have it, without secrets."""
     return json.dumps(hidden(text))
-
-
-def golden_profile(document: Document) -> Golden:
-    """The golden machine of a profile; raises ReadError with line and column."""
-    if document.duplicates:
-        again = document.duplicates[0]
-        at = again.again.line, again.again.column
-        problem = f"{again.path[-1]} stands there twice"
-        raise ReadError(document.name, "syntax", problem, _MAKE_ANEW, at)
-    try:
-        profile = FleetProfile.model_validate(document.data)
-    except ValidationError as error:
-        raise _refused(document, error) from error
-    values = {leaf: value.value for leaf, value in profile.values.items()}
-    ranges = {
-        leaf: Range(number.least, number.most)
-        for leaf, number in profile.numbers.items()
-    }
-    left_out = frozenset(
-        profile_left_out.what for profile_left_out in profile.leaves_left_out
-    )
-    what = f"the profile of {profile.nodes:,} nodes"
-    return Golden(
-        document.name,
-        values,
-        knows_variables=profile.variables_known,
-        ranges=ranges,
-        what=what,
-        free=left_out,
-    )
-
-
-def _refused(document: Document, error: ValidationError) -> ReadError:
-    first = error.errors(include_url=False)[0]
-    path = tuple(item for item in first["loc"] if item != "schema_name")
-    at = None
-    for end in range(len(path), 0, -1):
-        span = document.span(path[:end])
-        if span is not None:
-            at = span.line, span.column
-            break
-    key = ".".join(map(str, path))
-    problem = f"{key}: {first['msg']}" if key else str(first["msg"])
-    more = error.error_count() - 1
-    if more:
-        problem += f" ({more} more like it)" if more > 1 else " (one more like it)"
-    return ReadError(document.name, "syntax", problem, _MAKE_ANEW, at)
 
 
 VERDICTS = ("go", "no-go", "inconclusive", "usage", "bug")

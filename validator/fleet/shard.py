@@ -332,7 +332,7 @@ _DIGEST = " sha256:"  # behind the first characters of a long value (node_result
 
 
 class HostMessage(Record):
-    """What the engine of a node says of the run: its job, and who takes part."""
+    """What the engine of a node states of the run: its job and its nodes."""
 
     engine: str = ""
     job: str = ""

@@ -46,9 +46,9 @@ _GPUS_OF_A_NODE = 8  # NVLink of boards with as many ends within the node
 
 
 class Choice(Record):
-    """What may have been; several where nobody tells.
+    """The ways that a run may have taken; several where the evidence leaves it open.
 
-    forced: the algorithm that was forced, as it was written.
+    forced: the algorithm that a variable forces, as written.
     """
 
     ways: tuple[Any, ...]

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.days import Changed, Grown, Growth, Since
-from speccheck.validator.report.fleet_text import shown_names
 from speccheck.validator.report.style import Style, counted, printable, wrap
+from speccheck.validator.report.wording import shown_names
 
 _MOST_CHANGES = 8
 _MOST_COUNTERS = 6

@@ -8,10 +8,11 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
-from speccheck.validator.node.host_names import fold, is_host_name, natural
+from speccheck.validator.node.host_names import is_host_name, natural
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.edition_names import own_number_lines, tailored_headline
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+from speccheck.validator.report.wording import shown_names
 
 _Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
 LEVELS = ("error", "warning", "info")
@@ -149,21 +150,6 @@ def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
 def rule_name(group: FleetGroup) -> str:
     """Clause and rule, without what a hostile result line may hold of them."""
     return printable(f"{group.clause} {group.rule}").strip()
-
-
-_MOST_NAMES = 140  # characters of a folded list of nodes
-
-
-def shown_names(hosts: Sequence[str], *, full: bool, most: int = _MOST_NAMES) -> str:
-    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
-    names = fold(hosts)
-    if full or len(names) <= most:
-        return names
-    count = counted(len(hosts), "node")
-    room = max(1, most - len(count) - len(",...] ()"))
-    cut = names[:room].rpartition(",")[0] or names[:room]
-    closing = "]" if cut.count("[") > cut.count("]") else ""
-    return f"{cut},...{closing} ({count})"
 
 
 # With more rules than that a report with remedies is longer than a screen.

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from speccheck.validator.report.style import counted
+
 if TYPE_CHECKING:
     from speccheck.validator.forecast.quantity import Quantity
 
 _GPU = "GPU "
 _OPEN = "-i N"  # as remedies name a GPU of any number
+_LONGEST_NAMES = 140  # characters of a folded list of nodes
 
 
 def folded_subjects(subjects: Iterable[str]) -> str:
@@ -49,6 +52,20 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 _EXACT = 2**53  # floats beyond it are no exact whole numbers
+
+
+def shown_names(hosts: Sequence[str], *, full: bool, most: int = _LONGEST_NAMES) -> str:
+    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
+    from speccheck.validator.node.host_names import fold  # noqa: PLC0415 - of fleets
+
+    names = fold(hosts)
+    if full or len(names) <= most:
+        return names
+    count = counted(len(hosts), "node")
+    room = max(1, most - len(count) - len(",...] ()"))
+    cut = names[:room].rpartition(",")[0] or names[:room]
+    closing = "]" if cut.count("[") > cut.count("]") else ""
+    return f"{cut},...{closing} ({count})"
 
 
 def written(value: object) -> str:

@@ -23,7 +23,6 @@ from speccheck.validator.sources.reader import Source
 if TYPE_CHECKING:
     from speccheck.validator.measurements.measured import Measurements
     from speccheck.validator.run.plan_dump import PlanDump
-    from speccheck.validator.run.shadow_edition import ShadowJudging
     from speccheck.validator.run.suppressions import Suppressed, Suppressions
     from speccheck.validator.run.waivers.apply import Waivers
     from speccheck.validator.run.waivers.baseline import Baseline
@@ -135,7 +134,7 @@ class RunState:
         judges_of_plans: of each plan in turn.
         waivers: by the policy that asks for them.
         suppressions: of judges that a selection narrows.
-        shadow: what judges by the shadow edition, where there is one.
+        steps: what is added to a plan once its rules are judged, in order.
         left_to_mend: plans for which changes may still be sought.
         unsought: plans that would need changes, and got none.
         left_to_show: plans whose values may still be kept.
@@ -165,11 +164,7 @@ class RunState:
         self._judges: dict[Judging, Judges] = {}
         self.judges = self._judges_by(request.judging)
         self.judges_of_plans: list[Judges] = []
-        self.shadow: "ShadowJudging | None" = None  # noqa: UP037 - imported below
-        if request.warned is not None:
-            from speccheck.validator.run import shadow_edition  # noqa: PLC0415 - seldom
-
-            self.shadow = shadow_edition.ShadowJudging(request)
+        self.steps: tuple[PlanStep, ...] = STEPS
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -294,7 +289,7 @@ def judge_plan(
             if any(reading.node and reading.node.synthetic for reading in file.readings)
         ),
     )
-    for step in STEPS:
+    for step in state.steps:
         judged = step(judged, inputs, state)
     return judged
 
@@ -455,18 +450,10 @@ def with_suppressed(
     return judged._replace(left_out=state.suppressions[judge](inputs.evidence))
 
 
-def with_shadow_edition(
-    judged: JudgedPlan, inputs: PlanInputs, state: RunState
-) -> JudgedPlan:
-    """Add warnings of what fails by the shadow edition alone."""
-    return judged if state.shadow is None else state.shadow(judged, inputs, state)
-
-
 STEPS: tuple[PlanStep, ...] = (
     with_waivers,
     with_proposals,
     with_measurements,
     with_dump,
     with_suppressed,
-    with_shadow_edition,
 )

@@ -215,7 +215,6 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
     state = None
     if changes:
         state = RunState(request._replace(full=True), proposes=False)
-        state.shadow = None  # what it would say of the changed plan, nobody is shown
     for statuses, groups in read_plans(request):
         for status in statuses:
             if not status.followed or status.path not in files:

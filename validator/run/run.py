@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.engine.request import Excluded, Request, own_files
@@ -29,6 +30,9 @@ from speccheck.validator.sources.joining.grouping import (
     with_followed,
 )
 from speccheck.validator.sources.registry import Readers
+
+if TYPE_CHECKING:
+    from speccheck.validator.run.shadow_edition import ShadowJudging
 
 # No file has so long a name: what matches it matches all that lies in the folder.
 _ANY_NAME = "\0" * 300
@@ -202,6 +206,17 @@ def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
     return group._replace(reasons=(*group.reasons, reason)) if reason else group
 
 
+def _shadow_judging(request: Request, state: RunState) -> "ShadowJudging | None":
+    """Return what judges each plan by the shadow edition as well, as its last step."""
+    if request.warned is None:
+        return None
+    from speccheck.validator.run.shadow_edition import ShadowJudging  # noqa: PLC0415 - seldom
+
+    shadow = ShadowJudging(request)
+    state.steps = (*state.steps, shadow)
+    return shadow
+
+
 def run(request: Request, state: RunState | None = None) -> RunResult:
     """Read, group and judge files, by a state of the request where there is one.
 
@@ -210,6 +225,7 @@ def run(request: Request, state: RunState | None = None) -> RunResult:
     WaiverFault for files of waivers.
     """
     state = state or RunState(request)
+    shadow = _shadow_judging(request, state)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     passed_over: PassedOverCounts = Counter()
@@ -235,7 +251,7 @@ def run(request: Request, state: RunState | None = None) -> RunResult:
         state.warnings,
         request.judging.settings,
         request.is_isolated,
-        None if state.shadow is None else state.shadow.summary,
+        None if shadow is None else shadow.summary,
         tuple(
             PassedOver(reason, name, count)
             for (reason, name), count in passed_over.most_common()

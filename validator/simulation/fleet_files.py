@@ -14,6 +14,7 @@ from speccheck.validator.simulation.fleet import (
 from speccheck.validator.simulation.planting import Planting, planted_rows
 
 SCHEMA = "speccheck-simulation/1"
+MANIFEST = "simulation.json"
 _COMPACT = (",", ":")
 _BETWEEN_TWO = 90 / 3600  # hours
 _DAMAGED, _KILLED = 0.6, 0.4  # shares of a file that are left

@@ -283,7 +283,7 @@ class _Embedded(Source):
         """The script, its words in the places that they have in the file."""
         if self._script is None:
             # The reader of shell scripts costs 12 ms at start-up.
-            from speccheck.validator.sources.shell.script import (  # noqa: PLC0415
+            from speccheck.validator.sources.shell.interpreter import (  # noqa: PLC0415
                 parse_script,
             )
 

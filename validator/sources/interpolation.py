@@ -438,17 +438,22 @@ class _Interpolation:
         self, path: KeyPath, target: str, sources: dict[KeyPath, object]
     ) -> object:
         result = self._target(path, target)
-        if result in self._open:
-            ring = [*self._open][[*self._open].index(result) :]
-            chain = " -> ".join(dotted(item) for item in (*ring, result))
-            message = f"refers to itself: {chain:.120}"
-            raise Circular(message)
+        self._demand_closed(result)
         if self._find(result) is _MISSING:
             message = f"{dotted(result)} is not in this file or what it inherits"
             raise Unresolved(message)
         return self._value(result, sources)
 
+    def _demand_closed(self, path: KeyPath) -> None:
+        """Raise Circular for what is being worked out: it would rest on itself."""
+        if path in self._open:
+            ring = [*self._open][[*self._open].index(path) :]
+            chain = " -> ".join(dotted(item) for item in (*ring, path))
+            message = f"refers to itself: {chain:.120}"
+            raise Circular(message)
+
     def _value(self, result: KeyPath, sources: dict[KeyPath, object]) -> object:
+        self._demand_closed(result)
         raw = self._find(result)
         if isinstance(raw, str) and "${" in raw:
             value = self._text(result, raw)
@@ -489,6 +494,7 @@ class _Interpolation:
         node = self.data
         for depth, step in enumerate(path):
             if isinstance(node, str) and "${" in node:
+                self._demand_closed(path[:depth])
                 node = self._text(path[:depth], node)
             node = _child(node, step)
         return node

@@ -112,7 +112,7 @@ class Source:
         """The file as a shell script or an environment file."""
         if self._script is None:
             # The reader of shell scripts costs 12 ms at start-up.
-            from speccheck.validator.sources.shell.script import (  # noqa: PLC0415
+            from speccheck.validator.sources.shell.interpreter import (  # noqa: PLC0415
                 parse_script,
             )
 

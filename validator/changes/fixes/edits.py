@@ -1,6 +1,6 @@
 """From fixes to edits of files, each verified by reading the edited text again."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
@@ -8,6 +8,7 @@ from speccheck.validator.changes.fixes.edit import (
     Edits,
     KeyChange,
     after,
+    at_path,
     crosses,
     edited,
     is_same,
@@ -21,6 +22,9 @@ from speccheck.validator.changes.fixes.shell import (
     is_directive,
     is_line_file,
     line_edits,
+    offset_of,
+    script_edits,
+    shell_text,
 )
 from speccheck.validator.evidence.finding import (
     Change,
@@ -31,10 +35,14 @@ from speccheck.validator.evidence.finding import (
     ProposedSetting,
 )
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.evidence.value import KeyPath, Span
 from speccheck.validator.sources.documents.document import (
     Document,
+    Extent,
     LineTable,
     ReadError,
+    SourceNode,
+    path_step,
 )
 from speccheck.validator.sources.reader import Source
 
@@ -184,10 +192,6 @@ def _without_repetition(source: Source, change: Change) -> Edits:
 
     Two of one path differ by position. What is read stays the same.
     """
-    from speccheck.validator.changes.fixes.shell import (  # noqa: PLC0415 - seldom
-        offset_of,
-    )
-
     text, span = source.text, change.place.span
     start = offset_of(text, span) if span is not None else 0
     first = line_start(text, start)
@@ -219,22 +223,13 @@ def _demand_once(document: Document, step: KeyChange) -> None:
 
 def _of_script(source: Source, change: Change) -> Edits:
     """Return the edits of a change at a position, in a script or in a line."""
-    from speccheck.validator.changes.fixes.shell import (  # noqa: PLC0415 - one of 4
-        offset_of,
-        script_edits,
-    )
-
     span = change.place.span
     if span is None or span.line < 1:
         message = "its place is not known"
         raise CannotEdit(message)
     text = source.text
     if source.language != "shell":
-        from speccheck.validator.changes.fixes.embedded import (  # noqa: PLC0415 - seldom
-            embedded_edits,
-        )
-
-        return embedded_edits(source, span, change)
+        return _embedded_edits(source, span, change)
     if is_line_file(source.name):
         edits = line_edits(source.name, text, span, change)
         demand_same_lines(text, edits, change)
@@ -244,6 +239,118 @@ def _of_script(source: Source, change: Change) -> Edits:
         demand_same_lines(text, edits, change)
         return edits
     return script_edits(text, (0, len(text)), offset_of(text, span), change)
+
+
+def _embedded_edits(source: Source, span: Span, change: Change) -> Edits:
+    """Return the edits of a change within a text of a document; raises CannotEdit."""
+    offset = offset_of(source.text, span)
+    for document in source.documents:
+        for path, node in _texts(document):
+            start, end = node.value
+            if start <= offset <= end:
+                step = _word(document, path, change)
+                if step is None:
+                    return _of_embedded_script(
+                        source, document, path, (start, end), change
+                    )
+                edits = document_edits(document, step)
+                verify(source, edits, {document.index: [step]})
+                return edits
+    message = "no text of the document stands there"
+    raise CannotEdit(message)
+
+
+def _of_embedded_script(
+    source: Source, document: Document, path: KeyPath, extent: Extent, change: Change
+) -> Edits:
+    text = source.text
+    offset = offset_of(text, change.place.span or Span(1, 1, 1))
+    line = text[line_start(text, offset) : offset]
+    if line.lstrip().startswith("#SBATCH"):
+        message = "it is a line for sbatch in a document"
+        raise CannotEdit(message)
+    edits = script_edits(text, _script_extent(text, extent), offset, change)
+    _verify_script(source, document, path, edits)
+    return edits
+
+
+def _word(document: Document, path: KeyPath, change: Change) -> KeyChange | None:
+    """Return the change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
+    index = path[-1] if path else ""
+    if not isinstance(index, int):
+        return None
+    key = change.place.key
+    word = str(at_path(document.data, path))
+    name, equal, _ = word.partition("=")
+    before = at_path(document.data, (*path[:-1], index - 1)) if index else None
+    is_joined = name == key and bool(equal)
+    if not is_joined and before != key:
+        return None
+    if change.kind == "set":
+        value = shell_text(change.value)
+        return KeyChange("set", path, f"{name}={value}" if is_joined else value)
+    if change.kind == "rename" and is_joined:
+        return KeyChange("set", path, change.name + word[len(name) :])
+    if change.kind == "rename":
+        return KeyChange("set", (*path[:-1], index - 1), change.name)
+    message = "it is a word of a list"
+    raise CannotEdit(message)
+
+
+def _texts(document: Document) -> Iterator[tuple[KeyPath, SourceNode]]:
+    """Yield the paths of all texts of a document, with their nodes."""
+    waiting: list[tuple[KeyPath, object, SourceNode]] = [
+        ((), document.data, document.nodes())
+    ]
+    while waiting:
+        path, data, node = waiting.pop()
+        if isinstance(data, str):
+            yield path, node
+            continue
+        pairs: list[tuple[str | int, object]] = []
+        if isinstance(data, dict):
+            pairs = [(path_step(key), value) for key, value in data.items()]
+        elif isinstance(data, list):
+            pairs = list(enumerate(data))
+        for step, value in pairs:
+            child = node.child(step)
+            if child is not None:
+                waiting.append(((*path, step), value, child))
+
+
+def _script_extent(text: str, extent: Extent) -> Extent:
+    """Return where the script stands within a scalar."""
+    start, end = extent
+    style = text[start]
+    if style == "|":
+        return line_end(text, start), end
+    if style == ">" or "\n" in text[start:end].rstrip():
+        message = "the script stands in lines that the loader joins"
+        raise CannotEdit(message)
+    if style in {'"', "'"}:
+        inner = text[start + 1 : end - 1]
+        if "\\" in inner or "'" in inner or '"' in inner:
+            message = "the script stands in a text with escapes"
+            raise CannotEdit(message)
+        return start + 1, end - 1
+    return start, end
+
+
+def _verify_script(
+    source: Source, document: Document, path: KeyPath, edits: Edits
+) -> None:
+    """Read the edited text: all but the script is what it was."""
+    new = Source(source.name, edited(source.text, edits), source.language)
+    try:
+        result = {document.index: document.data for document in new.documents}
+    except ReadError as error:
+        message = f"the edited text could not be read: {error.problem}"
+        raise CannotEdit(message) from error
+    script = at_path(result.get(document.index), path)
+    if not isinstance(script, str):
+        message = "the script would be no text any more"
+        raise CannotEdit(message)
+    verify(source, edits, {document.index: [KeyChange("set", path, script)]})
 
 
 def placed_edits(

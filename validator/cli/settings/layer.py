@@ -5,10 +5,10 @@ plan, or the run, gets what holds for it.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.cli.option_table import Value
-from speccheck.validator.cli.settings.files import SettingsError, SettingsPaths, shown
+from speccheck.validator.cli.settings.files import SettingsError, shown
 from speccheck.validator.cli.settings.keys import (
     ADDING,
     EXTEND,
@@ -28,6 +28,9 @@ from speccheck.validator.report.style import printable
 
 _MOST_EXTENDED = 10
 
+Load = Callable[[str], SettingsFile | None]
+"""Returns what a settings file sets; None for one without a table for speccheck."""
+
 
 class Resolved(Record):
     """What holds for the files of a folder.
@@ -42,25 +45,23 @@ class Resolved(Record):
     locks: tuple[WrittenSetting, ...]
 
 
-def resolved(
-    files: SettingsPaths, closest: str | None, above: Sequence[str]
-) -> Resolved:
+def resolved(load: Load, closest: str | None, above: Sequence[str]) -> Resolved:
     """The values of the closest file, and the locks of all; raises SettingsError.
 
     Args:
-        files: reads them.
+        load: reads a settings file.
         closest: the file whose values count; None for none.
         above: all settings files from the folder up, whose locks count as well.
 
     """
-    used = _extended(files, closest) if closest is not None else []
+    used = _extended(load, closest) if closest is not None else []
     values: dict[tuple[str, ...], tuple[WrittenSetting, ...]] = {}
     for file in reversed(used):
         _lay_over(values, file)
     locks = list(_locks(used))
     for path in above:
         if path != closest:
-            locks += _locks(_extended(files, path))
+            locks += _locks(_extended(load, path))
     return Resolved(
         values, tuple(file.name for file in used), tuple(dict.fromkeys(locks))
     )
@@ -92,7 +93,7 @@ def _lay_over(
         )
 
 
-def _extended(files: SettingsPaths, path: str) -> list[SettingsFile]:
+def _extended(load: Load, path: str) -> list[SettingsFile]:
     """Return a file and those that it extends, itself first; raises SettingsError."""
     chain: list[SettingsFile] = []
     seen: list[str] = []
@@ -101,7 +102,7 @@ def _extended(files: SettingsPaths, path: str) -> list[SettingsFile]:
         real = os.path.realpath(path)
         if real in seen or len(chain) > _MOST_EXTENDED:
             raise _endless(chain, at, is_cycle=real in seen)
-        file = _opened(files, path, at)
+        file = _opened(load, path, at)
         seen.append(real)
         chain.append(file)
         at = next(
@@ -112,13 +113,13 @@ def _extended(files: SettingsPaths, path: str) -> list[SettingsFile]:
         path = os.path.normpath(os.path.join(at.folder, str(at.value)))
 
 
-def _opened(files: SettingsPaths, path: str, at: WrittenSetting | None) -> SettingsFile:
+def _opened(load: Load, path: str, at: WrittenSetting | None) -> SettingsFile:
     """Return a settings file, which another one may name."""
     if at is not None and not os.path.isfile(path):
         is_folder = os.path.isdir(path)
         problem = "a folder: name the file in it" if is_folder else "no such file"
         raise _fault(at, problem)
-    file = files.load(path)
+    file = load(path)
     if file is not None:
         return file
     problem = "it has no [tool.speccheck]"

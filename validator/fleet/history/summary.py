@@ -18,7 +18,12 @@ from speccheck.validator.fleet.history.trends import (
 
 
 class HistorySummary(Record):
-    """All of it. unfit: node, state and reason, in the newest run."""
+    """The history of a fleet over some days, for one node or for all.
+
+    file: the history.
+    node, leaf: what it is limited to; empty for all.
+    unfit: node, state and reason in the newest run.
+    """
 
     file: str
     node: str

@@ -28,11 +28,11 @@ from speccheck.validator.report.fleet_text import (
     FleetGroup,
     FleetValue,
     fleet_groups,
-    shown_names,
 )
 from speccheck.validator.report.forms.html_fleet_map import map_html, rates_parts
 from speccheck.validator.report.forms.html_page import header, page, synthetic_html
 from speccheck.validator.report.style import Style, counted
+from speccheck.validator.report.wording import shown_names
 
 _SHEETS = ("html_synthetic", "html_fleet")
 _SCRIPTS = ("html_fleet",)

@@ -15,7 +15,7 @@ from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
 from speccheck.validator.node.host_names import MOST_HOSTS, HostNamesError, unfold
-from speccheck.validator.run.waivers.apply import Entry, InFiles
+from speccheck.validator.run.waivers.entries import Entry, InFiles
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents, read_text
 

@@ -23,12 +23,12 @@ from speccheck.validator.evidence.finding import (
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.run.judging import JudgedPlan, WaivedPlans
-from speccheck.validator.run.waivers.apply import (
+from speccheck.validator.run.waivers.apply import Waivers
+from speccheck.validator.run.waivers.entries import (
     Entry,
     InFiles,
     InLines,
     PlanFacts,
-    Waivers,
 )
 from speccheck.validator.sources.files import is_searched
 

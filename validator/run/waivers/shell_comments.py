@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from speccheck.validator.run.waivers.comments import Lines, Scan, marked
+from speccheck.validator.run.waivers.comment_scan import Lines, Scan, marked
 from speccheck.validator.sources.documents.document import Extent, LineTable
 from speccheck.validator.sources.shell.interpreter import Flow
 from speccheck.validator.sources.shell.parser import Parser

@@ -4,7 +4,12 @@ from bisect import bisect_right
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from speccheck.validator.run.waivers.comments import MARK, MOST_COMMENTS, Lines, Scan
+from speccheck.validator.run.waivers.comment_scan import (
+    MARK,
+    MOST_COMMENTS,
+    Lines,
+    Scan,
+)
 from speccheck.validator.sources.documents.document import Extent, LineTable
 from speccheck.validator.sources.documents.yaml_document import compose
 

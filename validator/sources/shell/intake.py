@@ -11,10 +11,12 @@ scripts are written by their tools and set PATH and names of their own. Sources:
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.shell.script import (
+    Lines,
+    ShellWord,
     TakenFile,
     UnseenSource,
     with_unix_lines,
@@ -28,7 +30,7 @@ from speccheck.validator.sources.shell.syntax import (
 )
 
 if TYPE_CHECKING:
-    from speccheck.validator.sources.shell.interpreter import Flow
+    from speccheck.validator.sources.shell.expansion import Expander
 
 _MOST_FILES = 40
 _MOST_STEPS = 4  # from a variable to the folder that it holds
@@ -66,8 +68,33 @@ Finder = Callable[[str], TakenFile | None]
 """Returns the file that a script means by a path; None where it is not here."""
 
 
+class ScriptFlow(Protocol):
+    """The reading of a script, as far as the files that it takes in go through it.
+
+    Attributes:
+        lines: of the script, and of the files that are read in their place.
+        expander: of its words; its budget grows with each file.
+
+    """
+
+    lines: Lines
+    expander: "Expander"
+
+    def nested(self, placed: list[PlacedSpan]) -> None:
+        """Read a script that stands inside this one."""
+
+    def taken_in(self, text: str, origins: Origins) -> None:
+        """Read the text of a file as a part of the script."""
+
+    def written_value(self, name: str) -> str | None:
+        """Return the value of a variable as the text has it; None where it has none."""
+
+    def word(self, span: TextSpan) -> ShellWord:
+        """Return the word that a span makes."""
+
+
 class Intake:
-    """What one script takes in; it reads through the Flow of that script.
+    """What one script takes in; it reads through the flow of that script.
 
     Attributes:
         taken: the files that were read.
@@ -76,7 +103,7 @@ class Intake:
 
     """
 
-    def __init__(self, flow: "Flow", find: Finder | None) -> None:
+    def __init__(self, flow: ScriptFlow, find: Finder | None) -> None:
         self._flow = flow
         self._find = find
         self._written: dict[str, list[PlacedSpan]] = {}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
+from types import MappingProxyType
 from typing import ClassVar
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -31,6 +32,7 @@ from speccheck.validator.sources.shell.intake import (
 )
 from speccheck.validator.sources.shell.parser import Parser
 from speccheck.validator.sources.shell.script import (
+    MAX_CHARACTERS,
     SOURCING,
     Directive,
     Lines,
@@ -39,6 +41,7 @@ from speccheck.validator.sources.shell.script import (
     ShellAssignment,
     ShellCommand,
     ShellWord,
+    with_unix_lines,
 )
 from speccheck.validator.sources.shell.syntax import (
     BLANK,
@@ -1135,3 +1138,31 @@ class Flow:
         "true": _nothing,
         "false": _nothing,
     }
+
+
+_NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
+
+
+def parse_script(
+    text: str,
+    known: Mapping[str, str] = _NOTHING_KNOWN,
+    find: Finder | None = None,
+    name: str = "",
+) -> Script:
+    """Read a script, with the files that it takes in.
+
+    Never raises on what a shell would refuse: what can be read is kept, and the rest
+    is noted in `Script.problems`.
+
+    Args:
+        text: the script; what is beyond MAX_CHARACTERS is not read.
+        known: values of variables that come from outside, such as `SLURM_NNODES`.
+        find: returns a file that the script names, by its path.
+        name: what messages call the script.
+    """
+    flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known, find, name)
+    if len(text) > MAX_CHARACTERS:
+        flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
+    if "\r\n" in text:
+        flow.report("lines end with a carriage return, which a shell does not skip", 0)
+    return flow.script()

@@ -5,9 +5,8 @@ running shell could know (the output of commands, files, the environment) is unk
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -211,48 +210,9 @@ SOURCING = frozenset({"source", "."})
 MAX_CHARACTERS = 5_000_000
 
 _NUMBER = lazy_pattern(r"-\.?[0-9]")
-_NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
 
 Option = tuple[str, tuple[ShellWord, ...], ShellWord]
 """A flag, its values, and the word that holds the flag."""
-
-
-def parse_script(
-    text: str,
-    known: Mapping[str, str] = _NOTHING_KNOWN,
-    find: Callable[[str], TakenFile | None] | None = None,
-    name: str = "",
-) -> Script:
-    """Read a script, with the files that it takes in.
-
-    Never raises on what a shell would refuse: what can be read is kept, and the rest
-    is noted in `Script.problems`.
-
-    Args:
-        text: the script; what is beyond MAX_CHARACTERS is not read.
-        known: values of variables that come from outside, such as `SLURM_NNODES`.
-        find: returns a file that the script names, by its path.
-        name: what messages call the script.
-    """
-    # Most runs read no script, so that what reads one is imported with the first.
-    from speccheck.validator.sources.shell.interpreter import Flow  # noqa: PLC0415
-
-    flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known, find, name)
-    if len(text) > MAX_CHARACTERS:
-        flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
-    if "\r\n" in text:
-        flow.report("lines end with a carriage return, which a shell does not skip", 0)
-    return flow.script()
-
-
-def directives(text: str) -> tuple[Directive, ...]:
-    """The `#SBATCH` options of a script alone, for what they say of `known` values."""
-    from speccheck.validator.sources.shell.directives import (  # noqa: PLC0415
-        read_directives,
-    )
-
-    text = with_unix_lines(text[:MAX_CHARACTERS])
-    return tuple(read_directives(text, Lines(text)))
 
 
 def with_unix_lines(text: str) -> str:
