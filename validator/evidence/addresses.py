@@ -18,7 +18,7 @@ def store_address(text: str) -> tuple[str, str] | None:
 
 
 def is_private_host(host: str) -> bool:
-    """Whether a host is the same machine or of a private network (RFC 1918, 6598, 6761).
+    """Whether a host is the same machine or of a private one (RFC 1918, 6598, 6761).
 
     A bare name without a dot resolves inside the cluster only. A host that is still a
     placeholder counts as private: it is not known.
