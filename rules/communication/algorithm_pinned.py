@@ -54,11 +54,21 @@ def algorithm_pinned(
         if not (is_deterministic and item.name == "NCCL_ALGO")
         and not nccl.is_published(item, environment, instance)
     ]
+    unread = [item for item in pinned if item.value is None]
+    if unread and len(unread) == len(pinned) and not has_tuner(environment):
+        yield unknown(
+            f"what {unread[0].name} is set to is not known before the job starts",
+            missing=[unread[0].name],
+            at=[item.place for item in unread],
+        )
+        return
     if not pinned or has_tuner(environment):
         yield passed(at=[item.place for item in variables])
         return
     for variable in pinned:
-        text = variable.value or variable.raw
+        text = variable.value
+        if text is None:
+            continue
         is_named = "ll128" in text.lower() and not text.startswith("^")
         explicit = is_named and variable.name == "NCCL_PROTO"
         danger = "; LL128 by name can corrupt data where it is not supported"

@@ -8,7 +8,7 @@ What passes: https, s3, gs, az and hf addresses, whose clients use TLS.
 Where it does not apply: no address is stated; addresses of the same machine or of
 private ranges, which do not cross a trust boundary.
 
-Source: RFC 1918 and RFC 6761 for the private ranges and names.
+Source: RFC 1918, RFC 6598 and RFC 6761 for the private ranges and names.
 
 Bad::
 

@@ -4,6 +4,7 @@
 _SCHEMES = frozenset({"http", "https", "ftp", "ftps", "s3", "gs", "az", "abfs", "hf"})
 _PRIVATE_ENDINGS = (".local", ".internal", ".lan", ".svc", ".cluster.local")
 _LAST_PRIVATE_B = 31  # 172.16.0.0/12 ends with 172.31
+_SHARED_B = range(64, 128)  # 100.64.0.0/10 (RFC 6598), not routed in public
 
 
 def store_address(text: str) -> tuple[str, str] | None:
@@ -17,7 +18,7 @@ def store_address(text: str) -> tuple[str, str] | None:
 
 
 def is_private_host(host: str) -> bool:
-    """Whether a host is the same machine or of a private network (RFC 1918, 6761).
+    """Whether a host is the same machine or of a private one (RFC 1918, 6598, 6761).
 
     A bare name without a dot resolves inside the cluster only. A host that is still a
     placeholder counts as private: it is not known.
@@ -33,5 +34,6 @@ def is_private_host(host: str) -> bool:
     return (
         first in {10, 127}
         or (first, second) in {(192, 168), (169, 254)}
+        or (first == 100 and second in _SHARED_B)  # noqa: PLR2004
         or (first == 172 and 16 <= second <= _LAST_PRIVATE_B)  # noqa: PLR2004
     )

@@ -184,10 +184,15 @@ class KeyedFile(Record):
         return self.parser is not None and self.parser.adds(str(key.path[0]))
 
     def _is_kept(self, key: StatedKey) -> bool:
-        """Return whether a fork, which stays behind, has a key and none instead."""
+        """Return whether a fork has a key and none instead, or a parser of its own.
+
+        A parser that was copied says itself which of its options are outdated.
+        """
         parser, table = self.parser, self.catalogue
         if parser is None or not parser.forks or table is None:
             return False
+        if parser.is_copied and parser.has(str(key.path[0])):
+            return True
         row = table.lookup(key.path)
         instead = row.deprecated_by if row is not None else ()
         return parser.has(str(key.path[0])) and not any(map(parser.has, instead))

@@ -110,9 +110,8 @@ def _read(source: Source, training: TorchtitanCommand) -> Reading:
     target = str(config.value)
     parent = config_parent(target, (".",)) if config.is_known else None
     seen = read_over(document, torchtitan.READER, parent)
-    # torchtitan/train.py, torchtitan.train, and train.py where it lay in 2024
-    name = training.program.text.removeprefix("./")
-    is_own = _OWN_PROGRAM in name or name == "train.py"
+    # torchtitan/train.py, torchtitan.train; a train.py beside the script may be changed
+    is_own = _OWN_PROGRAM in training.program.text
     table = load_framework("torchtitan") if is_own else _open_table()
     keyed = keyed_flags(source.name, torchtitan.READER.format, flags, table)
     reading = seen.reading._replace(keyed=keyed)
