@@ -45,7 +45,7 @@ def outcomes(path: Path, spec: str) -> dict[tuple[int, str], str]:
 
 
 def is_lowered(clause: str, before: str, after: str) -> bool:
-    """Return whether a must became a recommendation, for which an estimate is enough."""
+    """Return whether a must became a recommendation, which an estimate can fail."""
     old, new = load_edition(before).clauses, load_edition(after).clauses
     return old[clause].level == "must" and new[clause].level != "must"
 
