@@ -6,6 +6,7 @@ import pytest
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.cli.main import main
+from speccheck.validator.engine.applicability import plan_size_class
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.forecast.bounds import (
@@ -254,3 +255,10 @@ def test_flash_attention_fails_without_the_family_of_the_model(
     )
     main([str(file), "--gpu", "V100-32GB", "--format", "hf-trainer"])
     assert "flash_attention_before_ampere" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("nodes", "size"), [(1, "XS"), (2, None)])
+def test_one_node_is_the_smallest_job_whatever_its_gpus(
+    nodes: int, size: str | None
+) -> None:
+    assert plan_size_class(plan({"cluster.nodes": nodes})) == size

@@ -148,12 +148,13 @@ def test_a_command_in_a_branch_is_judged_with_the_branch(tmp_path: Path) -> None
     assert (code, rows) == (0, [("warning", "if line 5 runs")])
 
 
-def test_a_step_that_overlaps_is_not_the_job(tmp_path: Path) -> None:
-    job = """\
+@pytest.mark.parametrize("part", ["--overlap", "-w $host", "--nodelist=$host"])
+def test_a_step_of_some_hosts_is_not_the_job(part: str, tmp_path: Path) -> None:
+    job = f"""\
 #!/bin/bash
 #SBATCH --nodes=4
 #SBATCH --gpus-per-node=8
-srun --overlap --nodes=1 --ntasks=1 python3 -m verl.trainer.main_ppo \\
+srun {part} --nodes=1 --ntasks=1 python3 -m verl.trainer.main_ppo \\
   trainer.nnodes=$SLURM_NNODES trainer.n_gpus_per_node=8
 """
     rule = "conflicting_statements"

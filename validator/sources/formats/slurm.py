@@ -93,6 +93,7 @@ _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
 _STARTERS = ("srun", "salloc", "sbatch")
+_PART_OF_JOB = lazy_pattern(r"--overlap$|-w|--nodelist\b")
 _NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
 _GPUS = "cluster.gpus_per_node"
 _ALLOCATED = frozenset(
@@ -551,8 +552,8 @@ def _steps(
         step = _srun_of(command)
         if step is None or mentions_only(command):
             continue
-        # A step that shares the job's resources with others says nothing of their size.
-        if not any(word.text == "--overlap" for word in step.words):
+        # A step beside others, or on hosts that it names, is a part of the job.
+        if not any(_PART_OF_JOB.match(word.text) for word in step.words):
             yield _requested(source, _own_words(step, "srun"), allowed), command
 
 

@@ -91,6 +91,7 @@ class ScriptFlow(Protocol):
 
     def word(self, span: TextSpan) -> ShellWord:
         """Return the word that a span makes."""
+        ...
 
 
 class Intake:
