@@ -45,11 +45,12 @@ def removed_key(stated: StatedKeys) -> Verdicts:
             for key in file.outdated
             if (row := table.lookup(key.path)) is not None and row.removed_in
         ]
+        has_own_keys = file.has_own_keys
         removed = [
             stated_keys
             for stated_keys in gone
             if table.removed(stated_keys[0].path, version)
-            and not (file.has_own_keys and table.is_open(stated_keys[0].path))
+            and not (has_own_keys and table.is_open(stated_keys[0].path))
         ]
         for key, row in removed:
             instead = _replacement(table, row)

@@ -91,6 +91,7 @@ def _faults(
         is_fork = loader.closes_choices and (
             any(file.unlike_keys()) or file.is_of_another_parser
         )
+        has_own_keys = file.has_own_keys
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
             taken = table.accepted(key.path, file.format) if key.is_sure else None
@@ -101,7 +102,7 @@ def _faults(
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
             is_open = is_filler or (is_fork and fault and fault.kind == "choice")
-            is_own = file.has_own_keys and table.is_open(key.path)
+            is_own = has_own_keys and table.is_open(key.path)
             is_open = is_open or (is_own and _is_worded(taken))
             if fault is not None and not is_open:
                 yield file, key, fault
