@@ -42,8 +42,8 @@ def environment(more: Mapping[str, object]) -> dict[str, str]:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port: int = one.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as item:
+        port: int = item.getsockname()[1]
         return port
 
 
@@ -113,19 +113,19 @@ def started(
     on_terminal: bool = False,
 ) -> Generator[Started, None, None]:
     """A process that is gone afterwards."""
-    one = Started(command, environment(environ), on_terminal=on_terminal)
+    item = Started(command, environment(environ), on_terminal=on_terminal)
     try:
-        yield one
+        yield item
     finally:
-        one.close()
+        item.close()
 
 
 def run(
     command: Sequence[str], environ: Mapping[str, object] = _NOTHING
 ) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a process."""
-    with started(command, environ) as one:
-        return one.ended()
+    with started(command, environ) as item:
+        return item.ended()
 
 
 def runs(path: Path) -> list[dict[str, Any]]:
@@ -141,8 +141,8 @@ def ranks_below(process: int) -> dict[int, int]:
     children = [child for task in tasks for child in task.read_text().split()]
     for child in children:
         environ = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-        for one in environ:
-            name, _, value = one.partition(b"=")
+        for item in environ:
+            name, _, value = item.partition(b"=")
             if name in {b"RANK", b"OMPI_COMM_WORLD_RANK"}:
                 found[int(value)] = int(child)
     return found

@@ -57,7 +57,7 @@ class Browser:
         self._session = ""
         self.seen: list[Message] = []
         targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(one["targetId"] for one in targets if one["type"] == "page")
+        page = next(item["targetId"] for item in targets if item["type"] == "page")
         attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -94,7 +94,7 @@ class Browser:
 
     def wait_for(self, method: str) -> None:
         """Read what the browser reports until that event."""
-        if any(one.get("method") == method for one in self.seen):
+        if any(item.get("method") == method for item in self.seen):
             return
         while True:
             found = self._next()
@@ -144,19 +144,19 @@ class Browser:
     def requests(self) -> list[str]:
         """The addresses that were asked for, but the page and data in the page."""
         asked = (
-            one["params"]["request"]["url"]
-            for one in self.seen
-            if one.get("method") == "Network.requestWillBeSent"
+            item["params"]["request"]["url"]
+            for item in self.seen
+            if item.get("method") == "Network.requestWillBeSent"
         )
-        return [one for one in asked if not one.startswith(("file:", "data:"))]
+        return [item for item in asked if not item.startswith(("file:", "data:"))]
 
     @property
     def complaints(self) -> list[str]:
         """What the console shows: errors, warnings, refusals by the policy."""
         return [
-            json.dumps(one["params"])
-            for one in self.seen
-            if one.get("method")
+            json.dumps(item["params"])
+            for item in self.seen
+            if item.get("method")
             in {
                 "Log.entryAdded",
                 "Runtime.exceptionThrown",

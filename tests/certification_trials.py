@@ -84,4 +84,4 @@ class Trial:
 
     def levels(self) -> dict[str, str | None]:
         """The level of each track of the certificate."""
-        return {one["track"]: one["level"] for one in self.predicate["tracks"]}
+        return {item["track"]: item["level"] for item in self.predicate["tracks"]}

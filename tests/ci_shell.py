@@ -58,7 +58,7 @@ def working_tree(folder: Path) -> Path:
 def git(folder: Path, *words: str) -> str:
     """Run git as nobody in particular."""
     settings = ("user.name=t", "user.email=t@example.org", "commit.gpgsign=false")
-    named = [word for one in settings for word in ("-c", one)]
+    named = [word for setting in settings for word in ("-c", setting)]
     done = subprocess.run(
         [_GIT, *named, *words], cwd=folder, capture_output=True, text=True, check=True
     )

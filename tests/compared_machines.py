@@ -57,8 +57,15 @@ def compared(run: Run, a: Snapshot, b: Snapshot, *words: str) -> dict[str, Any]:
 
 def said(document: dict[str, Any], key: str = "differences") -> list[tuple[Any, ...]]:
     return [
-        (one["group"], one["leaf"], one["part"], one["change"], one["a"], one["b"])
-        for one in document[key]
+        (
+            item["group"],
+            item["leaf"],
+            item["part"],
+            item["change"],
+            item["a"],
+            item["b"],
+        )
+        for item in document[key]
     ]
 
 

@@ -64,16 +64,16 @@ def remarks(pytestconfig: pytest.Config) -> list[str]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand the remarks of a process of pytest-xdist to the one that reports."""
-    told = getattr(session.config, "workeroutput", None)
-    if told is not None:
-        told["remarks"] = session.config.stash[house_report]
+    result = getattr(session.config, "workeroutput", None)
+    if result is not None:
+        result["remarks"] = session.config.stash[house_report]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - pytest-xdist has no types
     """Take the remarks of a process that has ended."""
-    told = getattr(node, "workeroutput", {})
-    node.config.stash[house_report].extend(told.get("remarks", ()))
+    result = getattr(node, "workeroutput", {})
+    node.config.stash[house_report].extend(result.get("remarks", ()))
 
 
 def pytest_terminal_summary(

@@ -20,7 +20,9 @@ class Case(Record):
 
 def after(file: str, text: str, *changes: Change) -> str:
     """The text after changes, which tell no file; raises CannotEdit."""
-    named = tuple(one._replace(place=one.place._replace(file=file)) for one in changes)
+    named = tuple(
+        change._replace(place=change.place._replace(file=file)) for change in changes
+    )
     edits = edits_of(Fix("", named, because="same meaning"), {file: Source(file, text)})
     assert set(edits) == {file}
     return edited(text, edits[file])

@@ -119,7 +119,7 @@ def _parts(node: Snapshot, steps: Sequence[str]) -> list[Any]:
     found: list[Any] = [node]
     for step in steps:
         if step == "*":
-            found = [one for part in found for one in part]
+            found = [item for part in found for item in part]
         else:
             found = [
                 part[int(step)] if isinstance(part, list) else part[step]

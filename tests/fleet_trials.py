@@ -36,14 +36,14 @@ def running(capsys: pytest.CaptureFixture[str], *words: str | Path | int) -> End
     found = capsys.readouterr()
     for text in (found.out, found.err):
         assert "Traceback" not in text
-        assert not [one for one in text if not (one.isprintable() or one == "\n")]
+        assert not [item for item in text if not (item.isprintable() or item == "\n")]
     return Ended(code, found.out, found.err)
 
 
 def nodes(count: int) -> dict[str, Snapshot]:
     """Healthy nodes by name."""
     made = healthy_nodes(SimulatedFleet(count, "dgx-h100", 1))
-    return {one["launch"]["node"]: json.loads(json.dumps(one)) for one in made}
+    return {item["launch"]["node"]: json.loads(json.dumps(item)) for item in made}
 
 
 def kept(folder: Path, fleet: dict[str, Snapshot]) -> Path:
@@ -56,7 +56,7 @@ def kept(folder: Path, fleet: dict[str, Snapshot]) -> Path:
 
 def lines(path: Path, fleet: dict[str, Snapshot]) -> Path:
     """Write a line a node."""
-    text = "".join(f"{json.dumps(one)}\n" for one in fleet.values())
+    text = "".join(f"{json.dumps(item)}\n" for item in fleet.values())
     path.write_text(text, "utf-8")
     return path
 

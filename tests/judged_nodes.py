@@ -69,15 +69,16 @@ def verdicts(
 ) -> Counter[Verdict]:
     """How often each rule says what of a snapshot."""
     found = findings(snapshot, rules)
-    return Counter((one.clause, one.rule, one.outcome) for one in found)
+    return Counter((finding.clause, finding.rule, finding.outcome) for finding in found)
 
 
 def failing(snapshot: Mapping[str, Any]) -> set[str]:
     """The rules that break, or fail as a warning or an error."""
     return {
-        one.rule
-        for one in findings(snapshot)
-        if one.outcome == "error" or (one.outcome == "fail" and one.level != "info")
+        finding.rule
+        for finding in findings(snapshot)
+        if finding.outcome == "error"
+        or (finding.outcome == "fail" and finding.level != "info")
     }
 
 

@@ -39,12 +39,12 @@ def read_object(kind: str, spec: str) -> ReadText:
     reading = reader.read(document)
     facts = list(reading.facts.facts)
     for script in reading.scripts:
-        for one in readers.of_scripts(script):
-            if one.detect(script) > 0:
-                facts += one.read(script).facts.facts
+        for item in readers.of_scripts(script):
+            if item.detect(script) > 0:
+                facts += item.read(script).facts.facts
     return ReadText(document, reading, merge(facts))
 
 
 def environment(read: ReadText) -> dict[str, str | None]:
     """The variables of an object by name."""
-    return {one.name: one.value for one in read.reading.variables}
+    return {variable.name: variable.value for variable in read.reading.variables}

@@ -86,8 +86,8 @@ def with_findings(
 ) -> RunResult:
     """The run with every finding changed."""
 
-    def plan(one: JudgedPlan) -> JudgedPlan:
-        return one._replace(findings=tuple(map(changed, one.findings)))
+    def plan(item: JudgedPlan) -> JudgedPlan:
+        return item._replace(findings=tuple(map(changed, item.findings)))
 
     return found._replace(plans=tuple(map(plan, found.plans)))
 
@@ -95,10 +95,10 @@ def with_findings(
 def waived(found: RunResult, rule: str, waiver: Waiver) -> RunResult:
     """The run with the failures of a rule silenced."""
 
-    def changed(one: LocatedFinding) -> LocatedFinding:
-        if one.finding.rule != rule or one.finding.outcome != "fail":
-            return one
-        return one._replace(finding=one.finding._replace(waiver=waiver))
+    def changed(item: LocatedFinding) -> LocatedFinding:
+        if item.finding.rule != rule or item.finding.outcome != "fail":
+            return item
+        return item._replace(finding=item.finding._replace(waiver=waiver))
 
     return with_findings(found, changed)
 
@@ -117,5 +117,5 @@ def told_in(form: str, found: RunResult, **changes: Any) -> str:  # noqa: ANN401
     """A run as a form tells it; changes: fields of what is told."""
     summary = summarize(found.plans)
     fail_on = changes.get("fail_on", "error")
-    told = ReportContext(found, summary, exit_of(found, summary, fail_on), **changes)
-    return "".join(FORMS[form].report(told, Style()))
+    result = ReportContext(found, summary, exit_of(found, summary, fail_on), **changes)
+    return "".join(FORMS[form].report(result, Style()))

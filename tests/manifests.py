@@ -40,7 +40,7 @@ class Workload(NamedTuple):
 
     def container(self, name: str) -> Tree:
         """The container of that name."""
-        (found,) = (one for one in self.containers if one["name"] == name)
+        (found,) = (item for item in self.containers if item["name"] == name)
         return found
 
 
@@ -52,17 +52,17 @@ def objects(path: Path) -> list[Tree]:
 
 def workloads(*files: Path) -> dict[str, Workload]:
     """What makes pods, by kind and name."""
-    found = [one for path in files for tree in objects(path) for one in _made(tree)]
-    assert len({one.name for one in found}) == len(found)
-    return {one.name: one for one in found}
+    found = [item for path in files for tree in objects(path) for item in _made(tree)]
+    assert len({finding.name for finding in found}) == len(found)
+    return {finding.name: finding for finding in found}
 
 
 def _made(tree: Tree) -> Iterator[Workload]:
     kind, name, spec = tree["kind"], tree.get("metadata", {}).get("name"), tree
     if kind == "JobSet":
-        for one in tree["spec"]["replicatedJobs"]:
-            job = one["template"]["spec"]
-            full = f"JobSet/{name}/{one['name']}"
+        for item in tree["spec"]["replicatedJobs"]:
+            job = item["template"]["spec"]
+            full = f"JobSet/{name}/{item['name']}"
             yield Workload(full, "Job", job, job["template"]["spec"])
     elif kind == "CronJob":
         spec = tree["spec"]["jobTemplate"]["spec"]
@@ -86,34 +86,34 @@ def facts(work: Workload) -> Tree:
             }
         ),
         "volumes": {
-            one["name"]: next(
+            item["name"]: next(
                 f"{kind}: {_short(source)}"
-                for kind, source in one.items()
+                for kind, source in item.items()
                 if kind != "name"
             )
-            for one in work.pod.get("volumes", ())
+            for item in work.pod.get("volumes", ())
         },
-        "containers": {one["name"]: _of_container(one) for one in work.containers},
+        "containers": {item["name"]: _of_container(item) for item in work.containers},
     }
 
 
-def _of_container(one: Tree) -> Tree:
-    may = one["securityContext"]
+def _of_container(entry: Tree) -> Tree:
+    may = entry["securityContext"]
     return _without_empty(
         {
-            "image": one["image"],
-            "command": " ".join((*one["command"], *one["args"])),
+            "image": entry["image"],
+            "command": " ".join((*entry["command"], *entry["args"])),
             "env": {
                 item["name"]: item.get("value") or _short(item["valueFrom"])
-                for item in one.get("env", ())
+                for item in entry.get("env", ())
             },
-            "envFrom": [_short(item) for item in one.get("envFrom", ())],
-            "requests": _short(one["resources"].get("requests", {})),
-            "limits": _short(one["resources"].get("limits", {})),
+            "envFrom": [_short(item) for item in entry.get("envFrom", ())],
+            "requests": _short(entry["resources"].get("requests", {})),
+            "limits": _short(entry["resources"].get("limits", {})),
             "may": _short(may),
             "mounts": " ".join(
                 item["mountPath"] + (" (ro)" if item.get("readOnly") else "")
-                for item in one.get("volumeMounts", ())
+                for item in entry.get("volumeMounts", ())
             ),
         }
     )
@@ -127,9 +127,11 @@ def _retries(spec: Tree) -> str:
 
 
 def _rules(spec: Tree) -> list[str]:
+    rules = spec.get("podFailurePolicy", {}).get("rules", ())
     return [
-        f"{one['action']}: {_short(one.get('onExitCodes') or one['onPodConditions'])}"
-        for one in spec.get("podFailurePolicy", {}).get("rules", ())
+        f"{rule['action']}: "
+        f"{_short(rule.get('onExitCodes') or rule['onPodConditions'])}"
+        for rule in rules
     ]
 
 
@@ -168,10 +170,10 @@ class Cluster:
         self.folder = folder
         self.environ = dict(environ)
         self.settings = {
-            one["metadata"]["name"]: dict(one["data"])
+            item["metadata"]["name"]: dict(item["data"])
             for path in FILES
-            for one in objects(path)
-            if one["kind"] == "ConfigMap"
+            for item in objects(path)
+            if item["kind"] == "ConfigMap"
         }
 
     def volume(self, mount: str) -> Path:
@@ -193,20 +195,20 @@ class Cluster:
     def run(
         self,
         container: Tree,
-        told: Mapping[str, str],
+        result: Mapping[str, str],
         **more: str,
     ) -> subprocess.CompletedProcess[str]:
         """One container, from its start to its end.
 
         Args:
             container: of the manifest.
-            told: what the downward API tells, by its field path.
+            result: what the downward API gives, by its field path.
             more: variables that the kubelet or the test sets.
 
         """
-        own = self._variables(container, told) | more
+        own = self._variables(container, result) | more
         words = [*container["command"], *container.get("args", ())]
-        mounts = [one["mountPath"] for one in container.get("volumeMounts", ())]
+        mounts = [item["mountPath"] for item in container.get("volumeMounts", ())]
         return subprocess.run(
             [self._led(_expanded(word, own), mounts) for word in words],
             env=self.environ | _OF_PODS | own,
@@ -216,17 +218,17 @@ class Cluster:
             timeout=_PATIENCE_SECONDS,
         )
 
-    def _variables(self, container: Tree, told: Mapping[str, str]) -> dict[str, str]:
+    def _variables(self, container: Tree, result: Mapping[str, str]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for one in container.get("env", ()):
-            source = one.get("valueFrom", {})
+        for item in container.get("env", ()):
+            source = item.get("valueFrom", {})
             if "fieldRef" in source:
-                found[one["name"]] = told[source["fieldRef"]["fieldPath"]]
+                found[item["name"]] = result[source["fieldRef"]["fieldPath"]]
             elif "configMapKeyRef" in source:
                 at = source["configMapKeyRef"]
-                found[one["name"]] = self.settings[at["name"]][at["key"]]
-            elif "value" in one:
-                found[one["name"]] = one["value"]
+                found[item["name"]] = self.settings[at["name"]][at["key"]]
+            elif "value" in item:
+                found[item["name"]] = item["value"]
             else:
                 assert source["secretKeyRef"]["optional"] is True
         return found
@@ -243,11 +245,11 @@ class Cluster:
 
 def _expanded(word: str, variables: Mapping[str, str]) -> str:
     """As the kubelet does it: a name that nobody set stays as it is written."""
-    return _REFERENCE.sub(lambda one: variables.get(one[1], one[0]), word)
+    return _REFERENCE.sub(lambda item: variables.get(item[1], item[0]), word)
 
 
 if __name__ == "__main__":
-    _found = {one.name: facts(one) for one in workloads(*FILES).values()}
+    _found = {item.name: facts(item) for item in workloads(*FILES).values()}
     (Path(__file__).with_name("data") / "kubernetes_facts.yaml").write_text(
         "# Written by tests/manifests.py; read it before you commit it.\n"
         + yaml.safe_dump(_found, width=88),

@@ -38,12 +38,12 @@ def log(job: Job | None = None, **changes: object) -> str:
     """The text of all ranks, one step after the other, as they share a file."""
     job = job or Job(**changes)  # type: ignore[arg-type]
     steps = [[*_rank(job, rank)] for rank in range(job.ranks)]
-    longest = max(len(one) for one in steps)
+    longest = max(len(step) for step in steps)
     lines = [
-        _said(job, rank, one[at])
+        _said(job, rank, item[at])
         for at in range(longest)
-        for rank, one in enumerate(steps)
-        if at < len(one)
+        for rank, item in enumerate(steps)
+        if at < len(item)
     ]
     cuda = _CUDA.get(job.release, "12.8")
     return "\n".join([f"NCCL version {job.release}+cuda{cuda}", *lines]) + "\n"

@@ -29,7 +29,7 @@ def build(folder: Path, *defined: str) -> Path:
         [
             compiler,
             *("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"),
-            *(f"-D{one}" for one in defined),
+            *(f"-D{item}" for item in defined),
             f"-Wl,-soname,{_NAME}",
             "-o",
             folder / _NAME,

@@ -37,8 +37,8 @@ def in_toto_test_result(payload: bytes) -> Any:  # noqa: ANN401 - a message of p
     """The test result of a statement, with its resources validated."""
     predicate = _json_format.MessageToDict(in_toto_statement(payload).predicate)
     result = _json_format.ParseDict(predicate, _test_result.TestResult())
-    for one in result.configuration:
-        _resource.ResourceDescriptor.copy_from_pb(one).validate()
+    for item in result.configuration:
+        _resource.ResourceDescriptor.copy_from_pb(item).validate()
     return result
 
 

@@ -75,13 +75,13 @@ def broken(text: str, seed: int, count: int) -> Iterator[str]:
 
 def read_broken(reader: object, text: str, name: str, seed: int, count: int) -> int:
     """Read many broken forms of a text; how many of them told of anything."""
-    told = 0
-    for one in broken(text, seed, count):
-        if one.strip():
-            reading = reader.read(Source(name, one))  # type: ignore[attr-defined]
+    result = 0
+    for item in broken(text, seed, count):
+        if item.strip():
+            reading = reader.read(Source(name, item))  # type: ignore[attr-defined]
             assert_sound(reading.node)
-            told += bool(reading.node.data)
-    return told
+            result += bool(reading.node.data)
+    return result
 
 
 def assert_sound(node: Node) -> None:
@@ -106,9 +106,9 @@ def read_mutated(reader: Reader, content: object, seed: int, count: int) -> None
         if chance.random() < 0.04:
             return chance.choice(odd)
         if isinstance(value, dict):
-            kept = {key: one for key, one in value.items() if chance.random() > 0.02}
-            return {key: mutated(one) for key, one in kept.items()}
-        return [mutated(one) for one in value] if isinstance(value, list) else value
+            kept = {key: item for key, item in value.items() if chance.random() > 0.02}
+            return {key: mutated(item) for key, item in kept.items()}
+        return [mutated(item) for item in value] if isinstance(value, list) else value
 
     for _ in range(count):
         source = Source("a.json", json.dumps(mutated(content)))

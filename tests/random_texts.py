@@ -178,10 +178,10 @@ def _toml_pair(random: Random, key: str) -> str:
 
 
 def _toml_value(random: Random) -> str:
-    one = scalar(random)
-    if isinstance(one, str) and "'" not in one and random.random() < 0.3:
-        return f"'{one}'"
-    return json.dumps(one) if one != 1e22 else "1e22"
+    item = scalar(random)
+    if isinstance(item, str) and "'" not in item and random.random() < 0.3:
+        return f"'{item}'"
+    return json.dumps(item) if item != 1e22 else "1e22"
 
 
 def script_text(random: Random) -> tuple[str, list[tuple[str, str]]]:

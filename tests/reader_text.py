@@ -62,4 +62,4 @@ def keys_and_texts(read: ReadText) -> list[tuple[str, str, bool]]:
     """Key, text and whether it is fatal, of each value loaded as another type."""
     keyed = read.reading.keyed
     assert keyed is not None
-    return [(one.key, one.written, one.fatal) for one in keyed.loaded_as]
+    return [(item.key, item.written, item.fatal) for item in keyed.loaded_as]

@@ -17,10 +17,10 @@ def healthy_fleet(count: int, taken: str = "2026-01-21T18:00:00Z") -> Fleet:
     """Machines of one type that all report, as Slurm starts them."""
     node_list = f"n[01-{count:02d}]"
     fleet: Fleet = {}
-    one = json.dumps(healthy_node("dgx-h100"))
+    item = json.dumps(healthy_node("dgx-h100"))
     for rank in range(count):
         name = f"n{rank + 1:02d}"
-        node = json.loads(one)
+        node = json.loads(item)
         node["taken"] = taken
         node["host"]["name"] = name
         for number, gpu in enumerate(node["gpus"]):

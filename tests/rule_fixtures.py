@@ -106,12 +106,12 @@ def _policy(
 def _declaration(
     evidence: list[dict[str, str]] | None = None,
     profiles_named: list[str] | None = None,
-    **told: Any,  # noqa: ANN401 - as YAML has it
+    **result: Any,  # noqa: ANN401 - as YAML has it
 ) -> Declaration:
     return Declaration(
-        evidence=tuple(EvidenceDigest(**one) for one in evidence or ()),
+        evidence=tuple(EvidenceDigest(**item) for item in evidence or ()),
         profiles_named=tuple(profiles_named or ()),
-        **told,
+        **result,
     )
 
 
@@ -137,7 +137,7 @@ def findings_of(
     """
     if fixture.fleet:
         said = fleet_findings(fixture.fleet, request_of(fixture), folder)
-        return [LocatedFinding(one, ()) for one in said if _is_of(fixture, one)]
+        return [LocatedFinding(item, ()) for item in said if _is_of(fixture, item)]
     for name, text in fixture.files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

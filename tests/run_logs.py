@@ -38,11 +38,11 @@ class ReadLog:
         return self.node.several(RunEvents).shown
 
     def metric(self, metric: str) -> Metric:
-        (found,) = [one for one in self.metrics if one.metric.value == metric]
+        (found,) = [item for item in self.metrics if item.metric.value == metric]
         return found
 
     def written(self, name: str) -> Metric:
-        (found,) = [one for one in self.metrics if one.written.value == name]
+        (found,) = [item for item in self.metrics if item.written.value == name]
         return found
 
 
@@ -51,7 +51,7 @@ def read_log(text: str, name: str = "run.jsonl") -> ReadLog:
     status, files = read_file(name, text=text)
     assert status.state == "judged", status
     (node,) = [
-        one.node for file in files for one in file.readings if one.node is not None
+        item.node for file in files for item in file.readings if item.node is not None
     ]
     return ReadLog(node, status.format)
 

@@ -17,7 +17,7 @@ _CACHE = Path(__file__).resolve().parents[1] / ".schemas" / _NAME
 def schema() -> jsonschema.Draft4Validator | None:
     """The schema of OASIS, from beside the checkout or from the cache."""
     beside = SHARED / "corpus" / "schemas" / _NAME if SHARED else _CACHE
-    path = next((one for one in (_CACHE, beside) if one.is_file()), None)
+    path = next((item for item in (_CACHE, beside) if item.is_file()), None)
     if path is None:
         return None
     return jsonschema.Draft4Validator(json.loads(path.read_text("utf-8")))
@@ -28,7 +28,7 @@ def run_of(log: Any) -> Any:  # noqa: ANN401 - a document
     validator = schema()
     if validator is not None:
         found = validator.iter_errors(log)
-        wrong = [f"{one.json_path}: {one.message}" for one in found]
+        wrong = [f"{finding.json_path}: {finding.message}" for finding in found]
         assert not wrong
     (only,) = log["runs"]
     limits(only)
@@ -55,8 +55,8 @@ def limits(run: Any) -> None:  # noqa: ANN401
             assert uri
             assert " " not in uri
         fingerprints += [
-            one["speccheckFinding/v1"]
-            for one in [row.get("partialFingerprints")]
-            if one
+            item["speccheckFinding/v1"]
+            for item in [row.get("partialFingerprints")]
+            if item
         ]
     assert len(set(fingerprints)) == len(fingerprints)

@@ -46,16 +46,16 @@ class ReadScript(NamedTuple):
     @property
     def variables(self) -> dict[str, str | None]:
         """The values of the variables by name."""
-        return {one.name: one.value for one in self.reading.variables}
+        return {item.name: item.value for item in self.reading.variables}
 
     def variable(self, name: str) -> Variable:
         """One variable; raises KeyError."""
-        return {one.name: one for one in self.reading.variables}[name]
+        return {item.name: item for item in self.reading.variables}[name]
 
     @property
     def targets(self) -> list[str]:
         """The files that the script names."""
-        return [one.target for one in self.reading.references]
+        return [reference.target for reference in self.reading.references]
 
 
 def read_script(reader: ScriptReader, text: str, name: str = "run.sh") -> ReadScript:
@@ -78,6 +78,6 @@ def read_by_all(text: str, name: str = "run.sh") -> ReadScript:
         for reader in Readers().of_scripts(source)
         if reader.detect(source) > 0
     ]
-    facts = [fact for one in readings for fact in one.facts.facts]
-    variables = tuple(one for reading in readings for one in reading.variables)
+    facts = [fact for item in readings for fact in item.facts.facts]
+    variables = tuple(item for reading in readings for item in reading.variables)
     return ReadScript(readings[0]._replace(variables=variables), merge(facts))

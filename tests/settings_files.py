@@ -47,8 +47,8 @@ def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def findings(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
     found = report(capsys, *words)["findings"]
-    return [one for one in found if one["outcome"] == "fail"]
+    return [finding for finding in found if finding["outcome"] == "fail"]
 
 
 def failed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    return [one["clause"] for one in findings(capsys, *words)]
+    return [finding["clause"] for finding in findings(capsys, *words)]

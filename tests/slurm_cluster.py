@@ -47,8 +47,8 @@ def free_ports(count: int) -> list[int]:
     """Ports that nobody listens on, and that no outgoing connection takes either."""
     least, most = 12_000, 32_000
     with suppress(OSError):
-        told = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
-        most = max(int(told.split()[0]), least + 10 * count)
+        result = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
+        most = max(int(result.split()[0]), least + 10 * count)
     found: list[int] = []
     for port in random.sample(range(least, most), k=most - least):
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -62,7 +62,7 @@ def until(
     holds: Callable[[], bool],
     what: str,
     seconds: float = _PATIENCE_SECONDS,
-    told: Callable[[], str] = str,
+    result: Callable[[], str] = str,
 ) -> float:
     """Ask until it holds; returns how long that took. Fails the test after a while.
 
@@ -71,7 +71,7 @@ def until(
     began = time.monotonic()
     while not holds():
         if time.monotonic() - began > seconds:
-            pytest.fail(f"not within {seconds:g} s: {what} {told()}")
+            pytest.fail(f"not within {seconds:g} s: {what} {result()}")
         time.sleep(_POLL_SECONDS)
     return time.monotonic() - began
 
@@ -90,8 +90,8 @@ def processes_of(folder: Path) -> list[int]:
 
 def children() -> set[int]:
     """The processes whose parent is this one, dead ones as well."""
-    told = Path("/proc/self/task", str(os.getpid()), "children")
-    return {int(word) for word in told.read_text("utf-8").split()}
+    result = Path("/proc/self/task", str(os.getpid()), "children")
+    return {int(word) for word in result.read_text("utf-8").split()}
 
 
 @contextmanager
@@ -158,20 +158,20 @@ class Cluster:
 
     def state(self, node: str) -> tuple[str, str]:
         """State and reason of a node, as sinfo tells them."""
-        told = self.ask("sinfo", "-h", "-n", node, "-o", "%T|%E").splitlines()[0]
-        state, _, reason = told.partition("|")
+        result = self.ask("sinfo", "-h", "-n", node, "-o", "%T|%E").splitlines()[0]
+        state, _, reason = result.partition("|")
         return state, reason
 
     def drained(self) -> dict[str, str]:
         """The reason of each node that is or becomes drained."""
-        told = self.ask("sinfo", "-h", "-N", "-o", "%N|%T|%E").splitlines()
-        rows = [line.split("|", 2) for line in told]
+        result = self.ask("sinfo", "-h", "-N", "-o", "%N|%T|%E").splitlines()
+        rows = [line.split("|", 2) for line in result]
         return {node: why for node, state, why in rows if state.startswith("drain")}
 
     def job(self, number: str) -> dict[str, str]:
         """What the controller knows of a job."""
-        told = self.ask("scontrol", "-o", "show", "job", number)
-        words = (word.partition("=") for word in told.split() if "=" in word)
+        result = self.ask("scontrol", "-o", "show", "job", number)
+        words = (word.partition("=") for word in result.split() if "=" in word)
         return {name: value for name, _, value in words}
 
     def job_state(self, number: str) -> str:
@@ -236,13 +236,13 @@ class Cluster:
     def _troubles(self) -> str:
         """Which nodes are not idle, and the daemons that have ended."""
         nodes = self.run("sinfo", "-h", "-N", "-o", "%N %T %E").stdout
-        ended = [str(one.args) for one in self._daemons if one.poll() is not None]
+        ended = [str(item.args) for item in self._daemons if item.poll() is not None]
         rows = [row for row in nodes.splitlines() if " idle none" not in row]
         return "\n".join([*rows, *ended])
 
     def _idle(self) -> int:
-        told = self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.split()
-        return sum(int(word) for word in told)
+        result = self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.split()
+        return sum(int(word) for word in result)
 
     def _daemon(self, name: str, *words: str, log: str = "") -> None:
         # Whatever becomes of the test: a daemon ends with the process that started it.

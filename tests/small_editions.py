@@ -59,7 +59,7 @@ def edition(*clauses: Clause, **fields: Any) -> Edition:  # noqa: ANN401
         title="Title",
         statement="Ours.",
         areas={"A": "Area"},
-        clauses={one.id: one for one in held},
+        clauses={item.id: item for item in held},
         conditions={
             "several_nodes": Condition(
                 "several_nodes", "cluster.nodes", "", more_than=1

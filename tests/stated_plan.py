@@ -6,11 +6,11 @@ from speccheck.validator.evidence.value import Value
 
 def plan(base: dict[str, object], **changes: object) -> TrainingPlan:
     """A plan of stated leaves; `section__field` changes one, None takes it out."""
-    named = {name.replace("__", "."): one for name, one in changes.items()}
+    named = {name.replace("__", "."): item for name, item in changes.items()}
     leaves = {**base, **named}
     known = {
-        name: Value(name, one, "stated")
-        for name, one in leaves.items()
-        if one is not None
+        name: Value(name, item, "stated")
+        for name, item in leaves.items()
+        if item is not None
     }
     return TrainingPlan(known)

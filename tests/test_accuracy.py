@@ -64,18 +64,23 @@ def test_a_group_without_readings_has_no_error() -> None:
     ],
 )
 def test_what_does_not_hold_is_counted_and_named(
-    one: Prediction, out: int, below: int, above: int
+    item: Prediction, out: int, below: int, above: int
 ) -> None:
-    group = group_of(one)
+    group = group_of(item)
     faults = (group.out_of_band, group.under_lower_bound, group.over_upper_bound)
     assert tuple(map(len, faults)) == (out, below, above)
-    said = page([one]).partition("## Rows that do not hold")[2].partition("## table")[0]
+    said = (
+        page([item]).partition("## Rows that do not hold")[2].partition("## table")[0]
+    )
     assert said.count("| table | a | x-1 |") == out + below + above
 
 
 def test_groups_keep_the_order_in_which_they_come() -> None:
     rows = (row("b"), row("a"), row("b"))
-    assert [(one.name, len(one.rows)) for one in grouped(rows)] == [("b", 2), ("a", 1)]
+    assert [(item.name, len(item.rows)) for item in grouped(rows)] == [
+        ("b", 2),
+        ("a", 1),
+    ]
 
 
 def test_a_page_shows_every_row() -> None:

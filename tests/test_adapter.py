@@ -128,8 +128,8 @@ def test_megabytes_are_bounded(adapter: Adapter) -> None:
 
 def test_a_reason_holds_nothing_that_acts(adapter: Adapter) -> None:
     """It is shown on terminals and stands in commands of others."""
-    told = r"""error HW-001 a\n  b\033[31m\007 `c` "d" $(e) \\ é\n"""
-    ended = adapter.run(adapter.program(f"printf '{told}no-go: 1\\n'; exit 1"))
+    result = r"""error HW-001 a\n  b\033[31m\007 `c` "d" $(e) \\ é\n"""
+    ended = adapter.run(adapter.program(f"printf '{result}no-go: 1\\n'; exit 1"))
     assert ended.verdict == ["no-go", "HW-001 a: b[31m 'c' 'd' (e)"]
 
 

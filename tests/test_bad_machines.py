@@ -27,10 +27,10 @@ def judged(
 ) -> tuple[int, dict[str, list[str]]]:
     """The exit code, and what each rule says of the parts of the machine."""
     code = main([*words, "--output", "json", "--full"])
-    told = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     said: dict[str, list[str]] = {}
-    for one in told["findings"]:
-        said.setdefault(one["rule"], []).append(one["outcome"])
+    for finding in result["findings"]:
+        said.setdefault(finding["rule"], []).append(finding["outcome"])
     return code, said
 
 

@@ -44,7 +44,7 @@ def _document() -> Any:  # noqa: ANN401 - YAML
 
 
 VECTORS: list[Vector] = _document()["vectors"]
-IDENTITIES: dict[str, Vector] = {one["id"]: one for one in _document()["identities"]}
+IDENTITIES: dict[str, Vector] = {item["id"]: item for item in _document()["identities"]}
 
 
 def _id(vector: Vector) -> str:
@@ -58,16 +58,16 @@ def _readings(gpu: str) -> GpuReadings:
 
 
 def setting_of(vector: Vector) -> CollectiveSetting:
-    told = vector["inputs"]
-    network = told.get("network")
+    result = vector["inputs"]
+    network = result.get("network")
     return CollectiveSetting(
-        told["collective"],
-        told["ranks"],
-        told["domains"],
-        _readings(told["gpu"]),
+        result["collective"],
+        result["ranks"],
+        result["domains"],
+        _readings(result["gpu"]),
         network_bytes_per_gpu=network and network * GIGA,
-        algorithm=told.get("algorithm"),
-        reduces_in_network=told.get("in_network", False),
+        algorithm=result.get("algorithm"),
+        reduces_in_network=result.get("in_network", False),
     )
 
 
@@ -132,23 +132,23 @@ def _of_measurement(setting: CollectiveSetting, size: int, rate: float) -> str:
 
 
 def test_bus_bandwidth_follows_from_time_and_size() -> None:
-    one = IDENTITIES["busbw-identity"]
-    told, expected = one["inputs"], one["expected"]
-    seconds = told["time_us"] / 1e6
-    found = bandwidths("all_reduce", told["ranks"], told["size"], seconds)
-    slack = one["tolerance"]
+    item = IDENTITIES["busbw-identity"]
+    result, expected = item["inputs"], item["expected"]
+    seconds = result["time_us"] / 1e6
+    found = bandwidths("all_reduce", result["ranks"], result["size"], seconds)
+    slack = item["tolerance"]
     rates = found.algorithm.value / GIGA, found.bus.value / GIGA
     assert rates[0] == pytest.approx(expected["algorithm"], abs=slack)
     assert rates[1] == pytest.approx(expected["bus"], abs=slack)
-    assert ranks_of_ratio("all_reduce", rates[1] / rates[0]) == told["ranks"]
+    assert ranks_of_ratio("all_reduce", rates[1] / rates[0]) == result["ranks"]
 
 
 def test_what_an_adapter_carries_under_sums_within_nodes() -> None:
-    one = IDENTITIES["wire-rate"]
-    told = one["inputs"]
-    found = adapter_rate(told["bus"], told["nodes"], told["ranks"])
-    expected = one["expected"]["per_gpu"]
-    assert found == pytest.approx(expected, abs=one["tolerance"])
+    item = IDENTITIES["wire-rate"]
+    result = item["inputs"]
+    found = adapter_rate(result["bus"], result["nodes"], result["ranks"])
+    expected = item["expected"]["per_gpu"]
+    assert found == pytest.approx(expected, abs=item["tolerance"])
 
 
 COLLECTIVES: tuple[Collective, ...] = (
@@ -172,8 +172,8 @@ def _settings_of_the_catalogue() -> Iterator[tuple[str, CollectiveSetting]]:
             rate = network["count"] * network["gbit_per_s"] / 8 / each * GIGA
         for nodes, collective in product(range(1, 65), COLLECTIVES):
             for domains in {nodes, -(-nodes * each // (gpu.gpus or each))}:
-                one = CollectiveSetting(collective, nodes * each, domains, gpu, rate)
-                yield row["id"], one
+                item = CollectiveSetting(collective, nodes * each, domains, gpu, rate)
+                yield row["id"], item
 
 
 @pytest.mark.slow
@@ -190,7 +190,7 @@ def test_no_floor_of_ours_lies_above_its_ceiling() -> None:
         assert not implausible(setting, look.warn_below, size), (name, setting)
         if look.impossible is not None and look.plausible is not None:
             assert look.plausible <= look.impossible * 1.0001, (name, setting)
-    of_all = [one for one, found in with_floor.items() if found == {*COLLECTIVES}]
+    of_all = [item for item, found in with_floor.items() if found == {*COLLECTIVES}]
     assert {"dgx-h100", "aws-p5", "azure-nd96isr-h200-v5", "gcp-a4x"} <= {*of_all}
 
 
@@ -215,7 +215,7 @@ def test_every_curve_that_was_published_is_above_its_floor() -> None:
 def test_the_share_of_a_size_lies_between_those_around_it() -> None:
     setting = CollectiveSetting("all_reduce", 8, 1, _readings("B200-SXM"))
     sizes = [2**20, 3 * 2**20, 2**28, 3 * 2**27, GIBIBYTE, LARGE, 4 * LARGE]
-    shares = [share_of_peak(setting, one) for one in sizes]
+    shares = [share_of_peak(setting, item) for item in sizes]
     assert shares == sorted(shares)
     assert shares[-2:] == [1.0, 1.0]
     assert share_of_peak(setting, 1) == shares[0]

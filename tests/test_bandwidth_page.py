@@ -24,7 +24,7 @@ REFUSED = {"thr-33", "thr-35", "thr-36", "thr-37"}
 
 @cache
 def judged() -> dict[str, Judged]:
-    return {one.row["id"]: one for one in judged_rows()}
+    return {row.row["id"]: row for row in judged_rows()}
 
 
 def test_the_page_says_what_the_rules_say_now() -> None:
@@ -34,8 +34,8 @@ def test_the_page_says_what_the_rules_say_now() -> None:
 def test_no_healthy_run_fails() -> None:
     failing = {
         name
-        for name, one in judged().items()
-        if one.row["kind"] == "measured" and one.verdict == "fail"
+        for name, item in judged().items()
+        if item.row["kind"] == "measured" and item.verdict == "fail"
     }
     assert failing == {FORCED}
 
@@ -43,19 +43,19 @@ def test_no_healthy_run_fails() -> None:
 def test_whatever_is_no_pass_says_why() -> None:
     silent = [
         name
-        for name, one in judged().items()
-        if one.verdict not in {"pass", "plausible"} and not one.why
+        for name, item in judged().items()
+        if item.verdict not in {"pass", "plausible"} and not item.why
     ]
     assert silent == []
 
 
 def test_thresholds_that_nobody_can_reach_are_refused() -> None:
-    refused = {name for name, one in judged().items() if one.verdict == "implausible"}
+    refused = {name for name, item in judged().items() if item.verdict == "implausible"}
     assert refused == REFUSED
     rejected = {
         name
-        for name, one in judged().items()
-        if one.row["kind"] == "rejected-threshold"
+        for name, item in judged().items()
+        if item.row["kind"] == "rejected-threshold"
     }
     assert rejected == REFUSED
 
@@ -64,7 +64,9 @@ def test_a_low_average_over_sizes_says_nothing() -> None:
     document = whole_table("dgxh100")
     assert round(average_gigabytes(document)) == 159
     found = judge_snapshot(document, INSTANCES["DGX H100"], "preflight")
-    floor, usual = (one for one in found if one.clause in {"COMM-010", "COMM-070"})
+    floor, usual = (
+        finding for finding in found if finding.clause in {"COMM-010", "COMM-070"}
+    )
     assert (floor.outcome, usual.outcome) == ("pass", "pass")
     assert "480.2 GB/s at 8 GiB" in floor.message
 
@@ -72,9 +74,9 @@ def test_a_low_average_over_sizes_says_nothing() -> None:
 def test_without_its_machine_a_run_between_nodes_is_unknown() -> None:
     document = whole_table("b200-4")
     (floor,) = (
-        one
-        for one in judge_snapshot(document, None, "preflight")
-        if one.clause == "COMM-010"
+        item
+        for item in judge_snapshot(document, None, "preflight")
+        if item.clause == "COMM-010"
     )
     assert floor.outcome == "unknown"
     assert "--instance" in floor.message

@@ -52,9 +52,9 @@ def inside(gigabytes: float, channels: int) -> Snapshot:
 
 def rack(gigabytes: float, joined: str) -> Snapshot:
     """Four trays of a rack, joined by NVLink or not."""
-    one = collective(gigabytes, ranks=16, nodes=4, gpu="NVIDIA GB200")
+    item = collective(gigabytes, ranks=16, nodes=4, gpu="NVIDIA GB200")
     return {
-        "collective_runs": [one],
+        "collective_runs": [item],
         "variables_in_force": [{"name": "NCCL_MNNVL_ENABLE", "value": joined}],
         "communicators": [{"ranks": 16, "nvls_channels": 16}],
     }
@@ -88,7 +88,7 @@ def judged(
         full=True,
     )
     (plan,) = run(request).plans
-    (found,) = (one.finding for one in plan.findings)
+    (found,) = (finding.finding for finding in plan.findings)
     return found
 
 

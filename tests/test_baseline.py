@@ -44,9 +44,9 @@ def judged(
 
 def failed(document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     """The clause of each failure, and whether it is waived."""
-    for one in document["findings"]:
-        if one["outcome"] == "fail":
-            yield one["clause"], one["waived"]
+    for finding in document["findings"]:
+        if finding["outcome"] == "fail":
+            yield finding["clause"], finding["waived"]
 
 
 def test_the_first_call_writes_what_fails_and_says_how_much(
@@ -88,10 +88,10 @@ def test_what_it_lists_is_waived_and_told(capsys: pytest.CaptureFixture[str]) ->
     )
     assert document["summary"]["waived"] == 1
     assert document["summary"]["clauses"]["should"]["waived"] == 1
-    (one,) = [one for one in document["findings"] if one["waived"]]
-    assert one["outcome"] == "fail"
-    assert one["waiver"]["kind"] == "baseline"
-    assert one["waiver"]["file"] == FILE
+    (item,) = [finding for finding in document["findings"] if finding["waived"]]
+    assert item["outcome"] == "fail"
+    assert item["waiver"]["kind"] == "baseline"
+    assert item["waiver"]["file"] == FILE
 
 
 def test_a_moved_line_changes_nothing(
@@ -330,9 +330,9 @@ def test_a_repository_of_published_files_is_adopted(
     document = judged(capsys, str(configs))[1]
     files = sorted(
         {
-            one["places"][0]["file"]
-            for one in document["findings"]
-            if one["outcome"] == "fail" and one["places"]
+            finding["places"][0]["file"]
+            for finding in document["findings"]
+            if finding["outcome"] == "fail" and finding["places"]
         }
     )[:50]
     assert len(files) == 50
@@ -362,15 +362,15 @@ def test_a_repository_of_published_files_is_adopted(
     (tmp_path / "own" / "new.yaml").write_text(LONG_WARMUP)
     code, worse = judged(capsys, *JUDGE)
     assert code == 1
-    assert [one for one in failed(worse) if not one[1]] == [("CONF-011", False)]
+    assert [item for item in failed(worse) if not item[1]] == [("CONF-011", False)]
     assert run(capsys, "baseline", ".")[0] == 1
     assert Path(FILE).read_bytes() == written
 
     (tmp_path / "own" / "new.yaml").unlink()
     gone = tmp_path / listed[0]["places"][0]["file"]
     of_gone = sum(
-        any(place["file"] == listed[0]["places"][0]["file"] for place in one["places"])
-        for one in listed
+        any(place["file"] == listed[0]["places"][0]["file"] for place in item["places"])
+        for item in listed
     )
     gone.unlink()
     assert run(capsys, "baseline", ".")[0] == 0

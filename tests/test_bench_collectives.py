@@ -253,21 +253,23 @@ HOSTS = ("n0", "n1", "n2", "n3")
 
 
 def test_who_no_longer_answers_is_named() -> None:
-    told = fault_message("all_reduce of 4 MiB: timed out", HOSTS, {1: "", 3: ""}, {})
-    assert told.startswith("all_reduce of 4 MiB: timed out; rank 2 (n2) no longer ans")
+    result = fault_message("all_reduce of 4 MiB: timed out", HOSTS, {1: "", 3: ""}, {})
+    assert result.startswith(
+        "all_reduce of 4 MiB: timed out; rank 2 (n2) no longer ans"
+    )
 
 
 def test_when_nobody_answers_the_own_link_is_suspect() -> None:
-    told = fault_message("timed out", HOSTS, {}, {})
-    assert "no other rank answers rank 0 (n0): look at the link of this host" in told
-    told = fault_message("timed out", HOSTS[:2], {}, {})
-    assert "rank 1 (n1) no longer answers rank 0 (n0): one of both" in told
+    result = fault_message("timed out", HOSTS, {}, {})
+    assert "no other rank answers rank 0 (n0): look at the link of this host" in result
+    result = fault_message("timed out", HOSTS[:2], {}, {})
+    assert "rank 1 (n1) no longer answers rank 0 (n0): one of both" in result
 
 
 def test_when_all_answer_their_reports_tell() -> None:
     alive = {1: "", 2: "", 3: ""}
-    told = fault_message("", HOSTS, alive, {2: "out of memory"})
-    assert "all ranks still answer rank 0 (n0); rank 2 (n2): out of memory" in told
+    result = fault_message("", HOSTS, alive, {2: "out of memory"})
+    assert "all ranks still answer rank 0 (n0); rank 2 (n2): out of memory" in result
 
 
 @pytest.mark.slow
@@ -347,9 +349,9 @@ def test_a_wrong_command_line_is_one_line(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["bench", "all-reduce", *words]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    assert problem in told.err
+    result = capsys.readouterr()
+    assert (result.out, result.err.count("\n")) == ("", 1)
+    assert problem in result.err
 
 
 @pytest.mark.parametrize(

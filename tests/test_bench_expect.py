@@ -21,7 +21,7 @@ def expect(words: str) -> int:
 
 def row(text: str, size: str) -> list[str]:
     """The figures of a size: ceiling, healthy, warning, failure."""
-    (line,) = [one for one in text.splitlines() if one.strip().startswith(size)]
+    (line,) = [item for item in text.splitlines() if item.strip().startswith(size)]
     return line.removeprefix(f"  {size}").split()
 
 
@@ -73,9 +73,9 @@ def test_a_threshold_that_can_be_reached_is_none_to_refuse() -> None:
     ],
 )
 def test_what_is_wrong_or_not_known_is_one_line(
-    words: str, code: int, told: str, capsys: pytest.CaptureFixture[str]
+    words: str, code: int, result: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert expect(words) == code
     both = capsys.readouterr()
-    assert told in both.out + both.err
+    assert result in both.out + both.err
     assert (both.out + both.err).count("\n") == 1

@@ -101,7 +101,7 @@ def test_a_wrong_element_is_caught(tmp_path: Path) -> None:
             )
             for rank in range(2)
         ]
-        (code, _, error), (_, _, silent) = [one.ended() for one in ranks]
+        (code, _, error), (_, _, silent) = [item.ended() for item in ranks]
     assert (code, silent) == (1, "")
     assert "4 values came out wrong, on node1" in error
     (found,) = runs(out)
@@ -140,11 +140,11 @@ def long_run(out: Path, *words: str) -> tuple[str, ...]:
 
 def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
-    with started(long_run(out, "--ranks", "2"), on_terminal=True) as one:
-        one.wait_for(FIRST_SIZE)
-        ranks = ranks_below(one.process.pid)
-        os.kill(one.process.pid, signal.SIGINT)
-        code, table, error = one.ended()
+    with started(long_run(out, "--ranks", "2"), on_terminal=True) as item:
+        item.wait_for(FIRST_SIZE)
+        ranks = ranks_below(item.process.pid)
+        os.kill(item.process.pid, signal.SIGINT)
+        code, table, error = item.ended()
     assert (code, sorted(ranks)) == (130, [0, 1])
     assert "interrupted; what was measured until then follows" in error
     (found,) = runs(out)
@@ -156,11 +156,11 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
 
 def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
-    with started(long_run(out, "--ranks", "3"), on_terminal=True) as one:
-        one.wait_for(FIRST_SIZE)
-        ranks = ranks_below(one.process.pid)
+    with started(long_run(out, "--ranks", "3"), on_terminal=True) as item:
+        item.wait_for(FIRST_SIZE)
+        ranks = ranks_below(item.process.pid)
         os.kill(ranks[2], signal.SIGKILL)
-        code, _, error = one.ended()
+        code, _, error = item.ended()
     assert code == 3
     assert "rank 2 (" in error
     assert "no longer answers" in error
@@ -174,11 +174,11 @@ def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
 
 def test_ranks_end_with_whoever_started_them(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
-    with started(long_run(out, "--ranks", "2"), on_terminal=True) as one:
-        one.wait_for(SECOND_SIZE)  # then the first is kept
-        ranks = ranks_below(one.process.pid)
-        one.process.kill()
-        one.ended()  # its terminal is closed when the last of them has ended
+    with started(long_run(out, "--ranks", "2"), on_terminal=True) as item:
+        item.wait_for(SECOND_SIZE)  # then the first is kept
+        ranks = ranks_below(item.process.pid)
+        item.process.kill()
+        item.ended()  # its terminal is closed when the last of them has ended
         assert not any(map(is_alive, ranks.values()))
     (found,) = runs(out)
     assert found["is_complete"] is False

@@ -93,11 +93,11 @@ def judged(
         named("bench gemm"),
         lambda _, budget: run(device, BOTH, effort, budget),
     )
-    told = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     found = [
-        (one["rule"], one["subject"], one["message"])
-        for one in told["findings"]
-        if one["outcome"] in {"fail", "unknown", "error"}
+        (finding["rule"], finding["subject"], finding["message"])
+        for finding in result["findings"]
+        if finding["outcome"] in {"fail", "unknown", "error"}
     ]
     return code, found
 
@@ -143,7 +143,7 @@ def test_a_slow_gpu_and_a_wrong_one_are_named(
     device.wrong = {1: 3}
     code, found = judged(device, capsys)
     assert code == 1
-    assert [one[:2] for one in found] == [
+    assert [finding[:2] for finding in found] == [
         ("matrix_products_slow", "GPU 3"),
         ("product_slower_than_peers", "GPU 3"),
         ("product_wrong", "GPU 1"),
@@ -265,5 +265,8 @@ def test_products_of_the_host_say_nothing_of_a_gpu(
 ) -> None:
     words = ["--device", "cpu", "--size", "256", "--iterations", "4", "--gpu", "H200"]
     assert main(["bench", "gemm", *words, "--output", "json", "--full"]) == 3
-    told = json.loads(capsys.readouterr().out)
-    assert {one["outcome"] for one in told["findings"]} <= {"unknown", "not_applicable"}
+    result = json.loads(capsys.readouterr().out)
+    assert {finding["outcome"] for finding in result["findings"]} <= {
+        "unknown",
+        "not_applicable",
+    }

@@ -100,17 +100,17 @@ def all_rates(device: StandIn) -> list[Rate]:
 def test_each_gpu_and_pair_is_measured_each_way_and_by_its_median() -> None:
     device = StandIn(3)
     rates = all_rates(device)
-    assert [one.step for one in rates] == steps(device)
-    assert Counter(one.step.direction for one in rates) == {
+    assert [item.step for item in rates] == steps(device)
+    assert Counter(item.step.direction for item in rates) == {
         "host_to_device": 3,
         "device_to_host": 3,
         "local": 3,
         "device_to_device": 6,
     }
     by_kind = {
-        one.step.direction: one.bytes_per_second
-        for one in rates
-        if one.bytes_per_second
+        item.step.direction: item.bytes_per_second
+        for item in rates
+        if item.bytes_per_second
     }
     assert by_kind == pytest.approx(
         {
@@ -142,7 +142,7 @@ def test_a_copy_that_brings_other_bytes_has_no_rate() -> None:
     device = StandIn(2)
     device.spoiled = {(0, 1)}
     device.unreachable = {(1, 0)}
-    found = {one.step: one for one in all_rates(device)}
+    found = {item.step: item for item in all_rates(device)}
     spoiled = found[CopyStep("device_to_device", 0, 1)]
     assert spoiled.bytes_per_second is None
     assert spoiled.reason == "the copy differs from its source"
@@ -159,17 +159,17 @@ def test_a_gpu_without_memory_does_not_end_the_others() -> None:
                 raise CopyFailed(message)
             return super().device_memory(gpu, size)
 
-    rates = [one for one in all_rates(Full(2)) if one.step.direction == "local"]
-    assert [one.reason for one in rates] == ["the GPU has too little memory free", ""]
+    rates = [item for item in all_rates(Full(2)) if item.step.direction == "local"]
+    assert [item.reason for item in rates] == ["the GPU has too little memory free", ""]
 
 
 def test_what_there_was_no_time_for_stands_there_without_a_rate() -> None:
     device, left = StandIn(2), iter([True] * 5 + [False])
     rates = list(measured(device, AMOUNTS, lambda: next(left)))
     tests = copy_tests(rates, device, AMOUNTS)
-    told = {str(one["name"]): one["bytes_per_second"] for one in tests}
-    assert list(told) == ["host_to_device", "device_to_host", "local"]
-    assert told["local"] == [pytest.approx(HEALTHY["local"]), None]
+    result = {str(item["name"]): item["bytes_per_second"] for item in tests}
+    assert list(result) == ["host_to_device", "device_to_host", "local"]
+    assert result["local"] == [pytest.approx(HEALTHY["local"]), None]
 
 
 def test_gpus_of_two_types_have_no_shared_name() -> None:
@@ -192,13 +192,13 @@ def judged(
         COMMAND,
         lambda _, budget: run(device, amounts._replace(size_bytes=2**16), budget),
     )
-    told = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     worst = ["not_applicable", "pass", "unknown", "fail"]
     found: dict[str, str] = {}
-    for one in told["findings"]:
-        if one["rule"]:
-            before = found.get(one["rule"], worst[0])
-            found[one["rule"]] = max(before, one["outcome"], key=worst.index)
+    for finding in result["findings"]:
+        if finding["rule"]:
+            before = found.get(finding["rule"], worst[0])
+            found[finding["rule"]] = max(before, finding["outcome"], key=worst.index)
     return code, found
 
 
@@ -219,8 +219,8 @@ def test_healthy_gpus_hold_what_is_asked_of_their_type(
     assert code == 3
     again = main([str(kept), "--profile", "preflight", "--output", "json", "--full"])
     assert again == code
-    told = json.loads(capsys.readouterr().out)
-    assert {one["rule"] for one in told["findings"]} == set(found)
+    result = json.loads(capsys.readouterr().out)
+    assert {finding["rule"] for finding in result["findings"]} == set(found)
 
 
 def test_one_gpu_behind_its_peers_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +246,7 @@ def test_an_interrupt_keeps_what_was_measured(
     code, found = judged(device, capsys, "--out", str(kept))
     assert code == 130
     assert found["host_copy_slow"] == "pass"
-    names = [one["name"] for one in json.loads(kept.read_text())["copy_tests"]]
+    names = [item["name"] for item in json.loads(kept.read_text())["copy_tests"]]
     assert names == ["host_to_device", "device_to_host"]
 
 
@@ -269,9 +269,9 @@ def test_a_budget_that_is_spent_is_told(capsys: pytest.CaptureFixture[str]) -> N
     assert found.stopped == "stopped after 1e-09 s, its budget"
     nothing = found._replace(kinds={})
     assert measure_and_judge([], COMMAND, lambda _, __: nothing) == 3
-    told = capsys.readouterr().err
-    assert "speccheck: stopped after 1e-09 s, its budget: the rest was not" in told
-    assert "nothing was measured: stopped after" in told
+    result = capsys.readouterr().err
+    assert "speccheck: stopped after 1e-09 s, its budget: the rest was not" in result
+    assert "nothing was measured: stopped after" in result
 
 
 def test_without_a_gpu_nothing_is_measured(
@@ -283,9 +283,9 @@ def test_without_a_gpu_nothing_is_measured(
     monkeypatch.setitem(sys.modules, "torch", without)
     for kind in ("memory", "gemm"):
         assert main(["bench", kind]) == 3
-        told = capsys.readouterr()
-        assert told.err.startswith("speccheck: no GPU: PyTorch 2.9 sees none")
-        assert told.out == ""
+        result = capsys.readouterr()
+        assert result.err.startswith("speccheck: no GPU: PyTorch 2.9 sees none")
+        assert result.out == ""
 
 
 def test_without_torch_it_is_said_what_to_install(
@@ -341,8 +341,8 @@ def test_copies_of_the_host_are_measured_and_say_nothing_of_a_gpu(
     pytest.importorskip("torch")
     words = ["--device", "cpu", "--size", "1", "--iterations", "3", "--gpu", "H200-SXM"]
     assert main(["bench", "memory", *words, "--output", "json", "--full"]) == 3
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    outcomes = {one["outcome"] for one in told["findings"]}
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    outcomes = {finding["outcome"] for finding in result["findings"]}
     assert outcomes <= {"unknown", "not_applicable"}
     assert "unknown" in outcomes
 

@@ -41,8 +41,8 @@ def demand_valid(name: str, text: str) -> dict[str, Any]:
 def run_plan(path: str, out: str, slow: dict[str, float], swings: float = 0.0) -> None:
     """Measure a plan on a simulated cluster, and keep what `speccheck bench` would."""
     (plan,) = plans_of([path])
-    one = Cluster(plan.hosts, slow, swings=swings)
-    runs = measured(plan, one, random.Random(out))  # noqa: S311
+    item = Cluster(plan.hosts, slow, swings=swings)
+    runs = measured(plan, item, random.Random(out))  # noqa: S311
     data = {
         "schema": "speccheck-snapshot/1",
         "collective_runs": [dict(run.leaves) for run in runs],
@@ -188,7 +188,7 @@ def test_a_planned_node_that_is_missing_is_not_cleared(bench: Run) -> None:
     bench("plan", "--nodes", "n[01-12]", "--out", "plan.json")
     run_plan("plan.json", "results.json", {})
     data = json.loads(Path("results.json").read_text("utf-8"))
-    left = [one for one in data["collective_runs"] if "n05" not in one["hosts"]]
+    left = [item for item in data["collective_runs"] if "n05" not in item["hosts"]]
     data["collective_runs"] = left
     Path("results.json").write_text(json.dumps(data), "utf-8")
     code, out, _ = bench("judge", "results.json", "--plan", "plan.json")
@@ -209,11 +209,11 @@ def test_names_with_and_without_domain(
     runs = [
         {
             "collective": "all_reduce",
-            "hosts": [one],
+            "hosts": [host],
             "size_bytes": [1 << 30],
             "bus_bytes_per_second": [46e9],
         }
-        for one in hosts
+        for host in hosts
     ]
     data = {"schema": "speccheck-snapshot/1", "collective_runs": runs}
     Path("results.json").write_text(json.dumps(data), "utf-8")
@@ -278,7 +278,7 @@ def test_the_judgement_as_json(bench: Run) -> None:
     found = demand_valid("bench-judgement", out)
     assert code == found["exit_code"] == 1
     assert found["answer"] == "slow"
-    by_verdict = {one["host"]: one["verdict"] for one in found["nodes"]}
+    by_verdict = {node["host"]: node["verdict"] for node in found["nodes"]}
     assert by_verdict == {
         **{f"n{number:02d}": "cleared" for number in range(1, 17)},
         "n03": "slow",
@@ -292,7 +292,7 @@ def test_the_judgement_as_json(bench: Run) -> None:
         "sets_measured": 24,
     }
     demand_valid("bench-plan", json.dumps(found["next"]))
-    assert all("n12" in one for sets in found["next"]["rounds"] for one in sets)
+    assert all("n12" in item for sets in found["next"]["rounds"] for item in sets)
 
 
 def test_results_of_a_folder_and_what_else_lies_there(bench: Run) -> None:

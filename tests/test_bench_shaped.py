@@ -53,7 +53,7 @@ def world(machines: Network, *words: str) -> Generator[list[Started], None, None
 
 
 def all_ended(ranks: list[Started]) -> list[tuple[int, str, str]]:
-    return [one.ended() for one in ranks]
+    return [rank.ended() for rank in ranks]
 
 
 def test_bus_bandwidth_is_that_of_the_links(machines: Network, tmp_path: Path) -> None:
@@ -85,14 +85,14 @@ def test_pairs_in_turn_single_out_the_slow_node(
         all_ended(ranks)
     assert time.monotonic() - began < 30
     found = runs(out)
-    assert [[one["round"], one["hosts"]] for one in found] == [
+    assert [[finding["round"], finding["hosts"]] for finding in found] == [
         [number, hosts]
         for number, sets in enumerate(json.loads(plan.read_text())["rounds"])
         for hosts in sets
     ]
-    assert all(one["is_complete"] for one in found)
-    slow = [one for one in found if "node2" in one["hosts"]]
-    others = [one for one in found if "node2" not in one["hosts"]]
+    assert all(finding["is_complete"] for finding in found)
+    slow = [finding for finding in found if "node2" in finding["hosts"]]
+    others = [finding for finding in found if "node2" not in finding["hosts"]]
     assert max(map(rate, slow)) < 0.5 * min(map(rate, others))
     capsys.readouterr()
     assert main(["bench", "judge", str(out)]) == 1
@@ -115,7 +115,7 @@ def test_a_link_that_is_cut_names_its_rank(machines: Network, tmp_path: Path) ->
         began = time.monotonic()
         code, table, error = ranks[0].ended()
         assert time.monotonic() - began < timeout + 5
-        codes = [one.ended()[0] for one in ranks[1:]]
+        codes = [rank.ended()[0] for rank in ranks[1:]]
         own = ranks[3].ended()[2]
     assert code == 3
     assert "rank 3 (node3) no longer answers" in error
@@ -146,8 +146,8 @@ def test_every_launcher_measures_the_same(tmp_path: Path) -> None:
         out = tmp_path / f"{name}.json"
         with shared_wire("1600mbit") as wire:
             inside = ("ip", "netns", "exec", wire, *command, "--out", str(out))
-            _, told, error = run(inside)
-        assert out.exists(), f"{name}: {told} {error}"
+            _, result, error = run(inside)
+        assert out.exists(), f"{name}: {result} {error}"
         (found,) = runs(out)
         assert found["wrong_values"] == [0]
         sums[name] = rate(found) * found["ranks"]

@@ -84,8 +84,8 @@ def findings(folder: Path) -> Findings:
 
 
 def tally(found: Findings, rule: str) -> RuleTally:
-    (one,) = (one for one in found.tallies if one.rule == rule)
-    return one
+    (item,) = (item for item in found.tallies if item.rule == rule)
+    return item
 
 
 def test_a_plan_counts_once_by_the_worst_that_a_rule_says(findings: Findings) -> None:
@@ -98,7 +98,7 @@ def test_a_plan_counts_once_by_the_worst_that_a_rule_says(findings: Findings) ->
 
 
 def test_every_rule_is_on_the_page(findings: Findings) -> None:
-    assert {one.rule for one in findings.tallies} == RULES
+    assert {item.rule for item in findings.tallies} == RULES
     text = page(findings, NOBODY).partition("## All rules")[2]
     for name in RULES:
         assert text.count(f"| [{name}](rules/{name}.md) |") == 1
@@ -134,7 +134,7 @@ def test_an_error_is_open_until_somebody_has_judged_that_content(
 
 
 def test_a_warning_on_many_plans_needs_a_reason(findings: Findings) -> None:
-    assert [one.rule for one in frequent(findings)] == ["logs_too_rarely"]
+    assert [item.rule for item in frequent(findings)] == ["logs_too_rarely"]
     row = "| [logs_too_rarely](rules/logs_too_rarely.md) "
     start = f"{row}| 1 | 1 | 100.0% | 33.3% | flagged | "
     assert f"{start}**open** |" in page(findings, NOBODY)
@@ -149,7 +149,7 @@ def test_three_percent_is_no_noise_yet(findings: Findings) -> None:
         RuleTally("advice", passed=0, failed=4, levels=("info",)),
     )
     found = frequent(findings._replace(tallies=tallies))
-    assert [one.rule for one in found] == ["above"]
+    assert [finding.rule for finding in found] == ["above"]
 
 
 def test_the_script_asks_for_a_manifest(tmp_path: Path) -> None:

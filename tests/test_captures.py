@@ -298,7 +298,7 @@ def test_env_is_read_as_it_stands(tmp_path: Path) -> None:
     assert found == "environment-dump"
     variables = node.data["variables"]
     assert isinstance(variables, list)
-    assert {one["name"]: one["value"] for one in variables} == {
+    assert {variable["name"]: variable["value"] for variable in variables} == {
         "SHELL": "/bin/bash",
         "PWD": "/home/u",
         "NCCL_DEBUG": '"INFO"',
@@ -308,7 +308,7 @@ def test_env_is_read_as_it_stands(tmp_path: Path) -> None:
         "HOME": "/home/u",
         "SHLVL": "1",
     }
-    assert {one["layer"] for one in variables} == {"environment"}
+    assert {variable["layer"] for variable in variables} == {"environment"}
 
 
 def test_dcgmi_lists_gpus(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def nodes_of(folder: Path, *texts: str) -> list[Node]:
         path = folder / f"{number}.txt"
         path.write_text(text, encoding="utf-8")
         _, files = read_file(str(path))
-        nodes += [one.node for file in files for one in file.readings if one.node]
+        nodes += [item.node for file in files for item in file.readings if item.node]
     assert len(nodes) == len(texts)
     return nodes
 
@@ -130,12 +130,12 @@ def test_a_finding_stands_on_its_line(
     path = tmp_path / "node.xml"
     path.write_text(PENDING, encoding="utf-8")
     _, report = judged(capsys, str(path), "--select", "memory_fault_pending")
-    failed = [one for one in report["findings"] if one["outcome"] == "fail"]
+    failed = [finding for finding in report["findings"] if finding["outcome"] == "fail"]
     lines = PENDING.splitlines()
     stands = [
         (place["key"], lines[place["line"] - 1].strip())
-        for one in failed
-        for place in one["places"]
+        for item in failed
+        for place in item["places"]
     ]
     assert stands == [
         (
@@ -156,9 +156,9 @@ def test_of_some_gpus_what_is_seen_is_judged_and_the_rest_is_unknown(
     path.write_text(nvidia_smi(GPU, attached=8), encoding="utf-8")
     _, report = judged(capsys, str(path), "--select", "memory_fault_pending", "--full")
     found = [
-        (one["outcome"], one["message"])
-        for one in report["findings"]
-        if one["rule"] == "memory_fault_pending"
+        (finding["outcome"], finding["message"])
+        for finding in report["findings"]
+        if finding["rule"] == "memory_fault_pending"
     ]
     assert found == [
         (
@@ -245,7 +245,9 @@ def test_real_captures_are_read_and_nothing_fails_on_them(
         code, report = judged(capsys, path)
         assert code in {0, 3}, path
         assert [file["status"] for file in report["files"]] == ["judged"]
-        assert [one for one in report["findings"] if one["outcome"] == "fail"] == []
+        assert [
+            finding for finding in report["findings"] if finding["outcome"] == "fail"
+        ] == []
 
 
 NUMBER = "9" * 5000

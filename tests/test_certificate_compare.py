@@ -43,7 +43,9 @@ def _written(trial: Trial, name: str, change: Change) -> str:
 
 def _row(predicate: dict[str, Any], name: str) -> dict[str, Any]:
     found: dict[str, Any] = next(
-        one for one in predicate["measurements"] if one["name"] == name
+        measurement
+        for measurement in predicate["measurements"]
+        if measurement["name"] == name
     )
     return found
 
@@ -66,7 +68,9 @@ def _on_four_nodes(predicate: dict[str, Any]) -> None:
     gather = _row(predicate, "all_gather bus bandwidth")
     gather["conditions"] |= {"nodes": 4, "ranks": 32}
     predicate["measurements"] = [
-        one for one in predicate["measurements"] if "products" not in one["name"]
+        measurement
+        for measurement in predicate["measurements"]
+        if "products" not in measurement["name"]
     ]
 
 
@@ -78,7 +82,7 @@ def _table(capsys: Capture, *words: str) -> dict[str, Any]:
 
 
 def _measured(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [one for one in found["measured"] if one["name"] == name]
+    return [item for item in found["measured"] if item["name"] == name]
 
 
 @pytest.mark.slow
@@ -87,7 +91,7 @@ def test_levels_and_numbers_stand_side_by_side(trial: Trial, capsys: Capture) ->
     slow = _written(trial, "slow.json", _is_slower)
     found = _table(capsys, real, slow)
     assert found["signatures_verified"] is False
-    assert [one["instance_type"] for one in found["certificates"]] == [
+    assert [item["instance_type"] for item in found["certificates"]] == [
         "azure-nd96isr-h100-v5",
         "contoso-gx8-h100",
     ]
@@ -114,9 +118,9 @@ def test_other_conditions_are_not_compared(trial: Trial, capsys: Capture) -> Non
     four = _written(trial, "four.json", _on_four_nodes)
     found = _table(capsys, real, four)
     gathers = _measured(found, "all_gather bus bandwidth")
-    assert [one["conditions"]["nodes"] for one in gathers] == [4, 2]
-    assert [one["best"] for one in gathers] == [[], []]
-    assert [[v is None for v in one["values"]] for one in gathers] == [
+    assert [item["conditions"]["nodes"] for item in gathers] == [4, 2]
+    assert [item["best"] for item in gathers] == [[], []]
+    assert [[v is None for v in item["values"]] for item in gathers] == [
         [True, False],
         [False, True],
     ]
@@ -150,7 +154,7 @@ def test_eight_certificates_fit_the_terminal(trial: Trial, capsys: Capture) -> N
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     heads = [line.split() for line in out.splitlines() if line.startswith(" " * 34)]
-    assert [one for line in heads for one in line if len(one) == 1] == [*"ABCDEFGH"]
+    assert [item for line in heads for item in line if len(item) == 1] == [*"ABCDEFGH"]
     assert main(["certify", "--compare", *paths, paths[0] + "x"]) == 2
     assert "2 to 8 certificates, not 9" in capsys.readouterr().err
 
@@ -180,21 +184,21 @@ def test_the_json_fits_its_schema(trial: Trial, capsys: Capture) -> None:
 def test_a_wrong_command_line_is_told(
     trial: Trial, tmp_path: Path, capsys: Capture
 ) -> None:
-    one = str(trial.certificate)
+    item = str(trial.certificate)
     no_certificate = tmp_path / "none.json"
     no_certificate.write_text("{}\n", "utf-8")
-    for words, told in (
-        ([one], "2 to 8 certificates, not 1"),
-        ([one, one], "is given twice"),
-        ([one, str(no_certificate)], "none.json: "),
-        ([one, str(tmp_path / "gone.json")], "gone.json: no such file"),
-        ([one, one + "x", "--key", "key.pem"], "--compare takes no --key"),
-        ([one, one + "x", "--output", "csv"], "must be one of text, json, markdown"),
+    for words, result in (
+        ([item], "2 to 8 certificates, not 1"),
+        ([item, item], "is given twice"),
+        ([item, str(no_certificate)], "none.json: "),
+        ([item, str(tmp_path / "gone.json")], "gone.json: no such file"),
+        ([item, item + "x", "--key", "key.pem"], "--compare takes no --key"),
+        ([item, item + "x", "--output", "csv"], "must be one of text, json, markdown"),
     ):
         capsys.readouterr()
         assert main(["certify", "--compare", *words]) == 2
         found = capsys.readouterr().err
-        assert told in found
+        assert result in found
         assert found.count("\n") == 1
 
 

@@ -91,8 +91,8 @@ def test_a_test_result_names_what_was_tested_by_what() -> None:
 def test_a_clause_counts_as_what_it_is(
     outcome: str, level: str, result: str, of_list: str | None
 ) -> None:
-    one = clause("SEC-001", "security-energy", outcome=outcome, level=level)
-    found = told("test-result", clauses=[clause("COMM-001", "x"), one])["predicate"]
+    item = clause("SEC-001", "security-energy", outcome=outcome, level=level)
+    found = told("test-result", clauses=[clause("COMM-001", "x"), item])["predicate"]
     lists = ("passedTests", "warnedTests", "failedTests")
     assert found["result"] == result
     assert [name for name in lists if "SEC-001" in found[name]] == (
@@ -128,7 +128,7 @@ def test_an_svr_lists_each_level_that_was_reached() -> None:
     assert predicate["verifier"]["id"] == (
         f"urn:speccheck:verifier:Contoso%20platform%20team:{KEY.public.key_id}"
     )
-    assert [one["uri"] for one in predicate["verifier"]["policies"]] == [
+    assert [item["uri"] for item in predicate["verifier"]["policies"]] == [
         "urn:speccheck:edition:1.0"
     ]
     assert predicate["properties"] == [

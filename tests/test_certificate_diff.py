@@ -49,9 +49,9 @@ def _compared(capsys: Capture, a: str, b: str, *more: str) -> dict[str, Any]:
 
 def _said(found: dict[str, Any], group: str) -> list[tuple[Any, ...]]:
     return [
-        (one["subject"], one["change"], one["a"], one["b"])
-        for one in found["differences"]
-        if one["group"] == group
+        (item["subject"], item["change"], item["a"], item["b"])
+        for item in found["differences"]
+        if item["group"] == group
     ]
 
 
@@ -72,16 +72,16 @@ def test_levels_and_clauses_that_flipped_are_told(
     trial: Trial, capsys: Capture
 ) -> None:
     changed = trial.predicate
-    clause = next(one for one in changed["clauses"] if one["clause"] == "TOPO-003")
+    clause = next(item for item in changed["clauses"] if item["clause"] == "TOPO-003")
     clause["outcome"] = "fail"
     clause["judgements"][0] |= {"outcome": "fail", "message": "17 NVLinks are up"}
-    track = next(one for one in changed["tracks"] if one["track"] == "comm-topology")
+    track = next(item for item in changed["tracks"] if item["track"] == "comm-topology")
     denied = {"level": "L2", "clause": "TOPO-003", "outcome": "fail"}
     track |= {"level": "L1", "denied": [{**denied, "reason": "17 NVLinks are up"}]}
     changed["clauses"][0]["level"] = "may"
     found = _compared(capsys, str(trial.certificate), _other(trial, changed))
     assert _said(found, "levels") == [("comm-topology", "fell", "L3", "L1")]
-    notes = {one["subject"]: one["note"] for one in found["differences"]}
+    notes = {item["subject"]: item["note"] for item in found["differences"]}
     assert notes["comm-topology"] == "TOPO-003: 17 NVLinks are up"
     assert notes["TOPO-003"] == "17 NVLinks are up"
     first = changed["clauses"][0]["clause"]
@@ -105,8 +105,8 @@ def test_identity_tells_first_what_ends_the_validity(
         ("driver.version", "changed", "570.133.20", "580.65.06"),
         ("host.cores", "changed", "96", "128"),
     ]
-    identity = [one for one in found["differences"] if one["group"] == "identity"]
-    assert [one["matters"] for one in identity] == [True, False]
+    identity = [item for item in found["differences"] if item["group"] == "identity"]
+    assert [item["matters"] for item in identity] == [True, False]
     assert main(["diff", str(trial.certificate), str(trial.folder / "other.json")]) == 0
     out = capsys.readouterr().out
     assert "driver.version  570.133.20 -> 580.65.06  ends the validity" in out
@@ -127,7 +127,9 @@ def test_numbers_count_where_they_left_their_spread(
         copies[name] *= factor
     found = _compared(capsys, str(trial.certificate), _other(trial, changed))
     rows = "differences" if group == "numbers" else "varying"
-    moved = next(one for one in found[rows] if one["subject"] == copies["name"])
+    moved = next(
+        finding for finding in found[rows] if finding["subject"] == copies["name"]
+    )
     assert moved["group"] == group
     assert round(moved["by"], 6) == round(factor - 1, 6)
     assert moved["change"] == ("rose" if factor > 1 else "fell")
@@ -138,9 +140,9 @@ def test_one_reading_tells_no_range(trial: Trial, capsys: Capture) -> None:
     for factor, count in ((0.96, 0), (0.94, 1)):
         changed = trial.predicate
         joint = next(
-            one
-            for one in changed["measurements"]
-            if one["name"] == "all_gather bus bandwidth"
+            measurement
+            for measurement in changed["measurements"]
+            if measurement["name"] == "all_gather bus bandwidth"
         )
         assert joint["count"] == 1
         for name in ("median", "p5", "least", "most"):
@@ -178,8 +180,8 @@ def test_what_it_rests_on_is_compared(trial: Trial, capsys: Capture) -> None:
     assert _said(found, "evidence") == [
         (gone["path"], "went", gone["sha256"][:16], None)
     ]
-    assert [one[:2] for one in _said(found, "specimens")] == [("node0002", "went")]
-    assert [one[0] for one in _said(found, "judged_by")] == [
+    assert [item[:2] for item in _said(found, "specimens")] == [("node0002", "went")]
+    assert [item[0] for item in _said(found, "judged_by")] == [
         "speccheck",
         "tailored FT-009 max_seconds",
     ]
@@ -234,7 +236,7 @@ def test_reports_are_compared_by_their_clauses(
     reports: tuple[str, str], capsys: Capture
 ) -> None:
     document = json.loads(Path(reports[1]).read_text("utf-8"))
-    row = next(one for one in document["statistics"] if one["counts"]["pass"])
+    row = next(item for item in document["statistics"] if item["counts"]["pass"])
     row["counts"] |= {"pass": 0, "error": 1}
     document |= {"verdict": "fail", "exit_code": 1}
     Path(reports[1]).write_text(json.dumps(document), "utf-8")
@@ -259,7 +261,7 @@ def test_a_mixed_pair_is_refused(
     trial: Trial, reports: tuple[str, str], capsys: Capture
 ) -> None:
     node = str(trial.kit / "nodes" / "node0001.json")
-    for pair, told in (
+    for pair, result in (
         ((str(trial.certificate), reports[0]), "is a certificate and "),
         ((str(trial.certificate), node), "node0001.json is none"),
         ((reports[0], node), "is a report and "),
@@ -267,7 +269,7 @@ def test_a_mixed_pair_is_refused(
         capsys.readouterr()
         assert main(["diff", *pair]) == 2
         found = capsys.readouterr().err
-        assert told in found
+        assert result in found
         assert "two snapshots, two certificates or two reports" in found
 
 

@@ -20,7 +20,9 @@ def schema(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 def errors(schema: dict[str, Any], value: Any) -> list[str]:  # noqa: ANN401
     validator = jsonschema.Draft202012Validator(schema)
-    return [f"{one.json_path}: {one.message}" for one in validator.iter_errors(value)]
+    return [
+        f"{item.json_path}: {item.message}" for item in validator.iter_errors(value)
+    ]
 
 
 def statement_of(schema: dict[str, Any]) -> dict[str, Any]:

@@ -25,13 +25,13 @@ def test_the_shipped_kit_has_every_level(trial: Trial) -> None:
     assert found.provider == "azure"
     assert found.synthetic is not None
     assert found.synthetic.by == "speccheck simulate"
-    assert [one.name for one in found.specimens] == ["node0001", "node0002"]
+    assert [item.name for item in found.specimens] == ["node0001", "node0002"]
     assert found.coverage.failed == 0
-    assert {one.kind for one in found.evidence} == {
+    assert {item.kind for item in found.evidence} == {
         *("config", "snapshot", "measurement", "log", "drill")
     }
     assert found.validity.not_after == "2027-02-20T06:00:00Z"
-    assert {one.name for one in found.validity.invalidators} >= {
+    assert {item.name for item in found.validity.invalidators} >= {
         *("driver.version", "driver.nccl_version", "rdma_devices.firmware_version")
     }
 
@@ -39,8 +39,8 @@ def test_the_shipped_kit_has_every_level(trial: Trial) -> None:
 def test_what_was_measured_over_all_machines_stands_in_it(trial: Trial) -> None:
     assert trial.certify() == 0
     measured = {
-        (one["name"], one["conditions"].get("nodes")): one
-        for one in trial.predicate["measurements"]
+        (measurement["name"], measurement["conditions"].get("nodes")): measurement
+        for measurement in trial.predicate["measurements"]
     }
     copies = measured["copies host to GPU, by copy engine", None]
     assert (copies["count"], copies["specimens"]) == (16, 2)
@@ -54,15 +54,17 @@ def test_floors_in_it_are_those_that_the_clauses_ask_for(trial: Trial) -> None:
     """A number above the floor of the certificate is one that its clause passes."""
     assert trial.certify() == 0
     floors = {
-        (one["name"], one["conditions"]["nodes"]): round(one["floor"] / 1e9, 2)
-        for one in trial.predicate["measurements"]
-        if one["floor"] is not None
+        (measurement["name"], measurement["conditions"]["nodes"]): round(
+            measurement["floor"] / 1e9, 2
+        )
+        for measurement in trial.predicate["measurements"]
+        if measurement["floor"] is not None
     }
     required = {
         judged["required"]
-        for one in trial.predicate["clauses"]
-        for judged in one["judgements"]
-        if one["clause"] in {"COMM-010", "COMM-074", "COMM-076"}
+        for clause in trial.predicate["clauses"]
+        for judged in clause["judgements"]
+        if clause["clause"] in {"COMM-010", "COMM-074", "COMM-076"}
     }
     assert floors["all_reduce bus bandwidth", 2] == 360  # 0.9 of 400 for a certificate
     assert set(floors.values()) <= required
@@ -84,8 +86,8 @@ def test_without_a_job_nothing_is_certified(trial: Trial, capsys: Capture) -> No
     for file in (trial.kit / "job").iterdir():
         file.unlink()
     assert trial.certify("--level", "L1", "--track", "security-energy") == 3
-    told = _joined(capsys)
-    assert "no L1: the evidence holds no configuration and no launch script" in told
+    result = _joined(capsys)
+    assert "no L1: the evidence holds no configuration and no launch script" in result
     assert not trial.certificate.exists()
 
 
@@ -95,16 +97,16 @@ def test_healthy_snapshots_give_the_second_level(trial: Trial) -> None:
             file.unlink()
     for path in (trial.kit / "nodes").iterdir():
         node = json.loads(path.read_text("utf-8"))
-        kept = {kind: one for kind, one in node.items() if kind not in MEASURED}
+        kept = {kind: item for kind, item in node.items() if kind not in MEASURED}
         path.write_text(json.dumps(kept), "utf-8")
     tracks = ("comm-topology", "fabric", "checkpoint-recovery", "security-energy")
     assert trial.certify("--level", "L2", *_tracks(*tracks)) == 0
     levels = trial.levels()
-    assert {one: levels[one] for one in tracks} == dict.fromkeys(tracks, "L2")
+    assert {item: levels[item] for item in tracks} == dict.fromkeys(tracks, "L2")
 
 
 def _tracks(*names: str) -> list[str]:
-    return [word for one in names for word in ("--track", one)]
+    return [word for name in names for word in ("--track", name)]
 
 
 def test_a_level_that_nobody_asked_for_is_denied_by_itself(trial: Trial) -> None:
@@ -126,9 +128,9 @@ def test_one_fault_denies_with_its_reason(trial: Trial, capsys: Capture) -> None
         ),
     )
     assert trial.certify() == 1
-    told = _joined(capsys)
-    assert "no L2: TOPO-003: node0002: GPU 0: 17 NVLinks are up" in told
-    assert "the machines are not of one type: gpus.nvlinks_up" in told
+    result = _joined(capsys)
+    assert "no L2: TOPO-003: node0002: GPU 0: 17 NVLinks are up" in result
+    assert "the machines are not of one type: gpus.nvlinks_up" in result
     assert not trial.certificate.exists()
 
 
@@ -147,9 +149,9 @@ def test_one_unknown_must_denies_with_its_reason(trial: Trial, capsys: Capture) 
         gpu["remap_is_pending"] = {"status": "not_permitted"}
     path.write_text(json.dumps(node), "utf-8")
     assert trial.certify() == 3
-    told = _joined(capsys)
-    assert "no L2: HW-002: node0001: " in told
-    assert "denied 1 track below L3" in told
+    result = _joined(capsys)
+    assert "no L2: HW-002: node0001: " in result
+    assert "denied 1 track below L3" in result
 
 
 def test_one_stale_measurement_denies_with_its_reason(
@@ -160,13 +162,13 @@ def test_one_stale_measurement_denies_with_its_reason(
     measured["taken"] = "2026-10-01T00:00:00Z"
     path.write_text(json.dumps(measured), "utf-8")
     assert trial.certify() == 3
-    told = _joined(capsys)
-    assert "no L3: left out: measured/all-reduce.json: taken 2026-10-01" in told
-    assert "51 days ago; at most 30 may be" in told
-    assert "denied 1 track below L3: comm-topology" in told
+    result = _joined(capsys)
+    assert "no L3: left out: measured/all-reduce.json: taken 2026-10-01" in result
+    assert "51 days ago; at most 30 may be" in result
+    assert "denied 1 track below L3: comm-topology" in result
     assert trial.certify("--level", "L2") == 0
     limits = trial.predicate["limits"]
-    assert any("left out: measured/all-reduce.json" in one for one in limits)
+    assert any("left out: measured/all-reduce.json" in item for item in limits)
 
 
 def test_evidence_of_a_day_to_come_is_left_out(trial: Trial, capsys: Capture) -> None:
@@ -232,10 +234,10 @@ def test_an_edition_that_nobody_named_is_no_base(trial: Trial, capsys: Capture) 
     ids=lambda found: " ".join(found) if isinstance(found, list) else "",
 )
 def test_a_wrong_command_line_is_told(
-    words: list[str], told: str, trial: Trial, capsys: Capture
+    words: list[str], result: str, trial: Trial, capsys: Capture
 ) -> None:
     assert trial.certify(*words) == 2
-    assert told in _joined(capsys)
+    assert result in _joined(capsys)
     assert not trial.certificate.exists()
 
 

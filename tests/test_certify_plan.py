@@ -79,14 +79,14 @@ def test_every_command_of_ours_is_parsed(engine: Engine) -> None:
     ],
 )
 def test_an_engine_starts_one_process_a_gpu(engine: Engine, starts: str) -> None:
-    (step,) = [one for one in planned(engine).steps if one.name == "collectives"]
+    (step,) = [item for item in planned(engine).steps if item.name == "collectives"]
     assert any(starts in command for command in step.commands)
 
 
 def test_every_clause_of_the_level_is_settled_by_a_step() -> None:
     asked = level_request(load_edition(), TYPE, "L3")
     wanted = {
-        one.clause.id for rows in clauses_by_source(asked).values() for one in rows
+        item.clause.id for rows in clauses_by_source(asked).values() for item in rows
     }
     settled = {
         clause
@@ -112,7 +112,7 @@ def test_every_clause_of_the_level_is_settled_by_a_step() -> None:
     ],
 )
 def test_a_level_takes_its_steps(level: str, steps: list[str]) -> None:
-    assert [one.name for one in planned(level=level).steps] == steps
+    assert [step.name for step in planned(level=level).steps] == steps
 
 
 @pytest.mark.parametrize(
@@ -125,24 +125,26 @@ def test_a_level_takes_its_steps(level: str, steps: list[str]) -> None:
 )
 def test_adapters_are_measured_by_their_names(name: str, begins: str) -> None:
     found = [o.commands for o in planned(name=name).steps if o.name == "adapters"]
-    commands = [one for step in found for one in step]
+    commands = [item for step in found for item in step]
     assert bool(commands) == bool(begins)
-    assert all(one.startswith(begins) for one in commands)
-    assert all((" -c SRD " in one) == name.startswith("aws") for one in commands)
+    assert all(command.startswith(begins) for command in commands)
+    assert all(
+        (" -c SRD " in command) == name.startswith("aws") for command in commands
+    )
 
 
 def test_the_drill_is_an_hour_of_utc_in_the_names_of_the_dictionary() -> None:
     records = [json.loads(line) for line in drill_example()]
-    assert [one["event"] for one in records] == [
+    assert [record["event"] for record in records] == [
         "run.failure_injected",
         "run.failure_detected",
         "run.node_replaced",
         "run.restore",
         "run.resumed",
     ]
-    assert {one["drill"] for one in records} == {"drill-1"}
-    assert all(one["time"].endswith("Z") for one in records)
-    assert records == sorted(records, key=lambda one: str(one["time"]))
+    assert {record["drill"] for record in records} == {"drill-1"}
+    assert all(record["time"].endswith("Z") for record in records)
+    assert records == sorted(records, key=lambda item: str(item["time"]))
 
 
 def limit_of(name: str) -> NumberValue | None:

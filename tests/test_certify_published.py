@@ -35,11 +35,11 @@ def test_every_figure_is_a_row_of_the_ground_truth() -> None:
     by_id = {row["id"]: row for row in rows("busbw")}
     compiled = read_compiled("published")
     for run in read_source("bandwidth/published")["runs"]:
-        told = [by_id[name] for name in run["rows"]]
-        first = told[0]
-        assert {one["kind"] for one in told} == {"measured"}
-        assert {INSTANCES[one["platform"]] for one in told} == {run["instance"]}
-        assert not any("forced" in one["algorithm"] for one in told)
+        result = [by_id[name] for name in run["rows"]]
+        first = result[0]
+        assert {item["kind"] for item in result} == {"measured"}
+        assert {INSTANCES[item["platform"]] for item in result} == {run["instance"]}
+        assert not any("forced" in item["algorithm"] for item in result)
         assert (run["collective"], run["nodes"], run["ranks"]) == (
             first["collective"],
             int(first["nodes"]),
@@ -47,14 +47,16 @@ def test_every_figure_is_a_row_of_the_ground_truth() -> None:
         )
         assert {"on": True, "off": False, "": None}[first["nvls"]] == run.get("nvls")
         (points,) = (
-            one["points"] for one in compiled[run["instance"]] if one["id"] == run["id"]
+            item["points"]
+            for item in compiled[run["instance"]]
+            if item["id"] == run["id"]
         )
         published = [
             [
-                int(float(one["size_bytes"])) if one["size_bytes"] else None,
-                round(float(one["busbw_gbps"]) * 1e9),
+                int(float(item["size_bytes"])) if item["size_bytes"] else None,
+                round(float(item["busbw_gbps"]) * 1e9),
             ]
-            for one in told
+            for item in result
         ]
         assert points == published, run["id"]
 
@@ -71,12 +73,12 @@ def test_wrong_rows_are_refused() -> None:
         "source": "s",
     }
     instances = {"instances": [{"id": "aws-p5"}]}
-    for change, told in (
+    for change, result in (
         ({"instance": "nobody", "points": {}}, "x: an unknown type of machine"),
         ({"unit": "Gbit/s", "points": {}}, "not GB/s"),
         ({"points": {"1 GB": 400}}, "'1 GB' is no size"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=result):
             compile_published(
                 {"sources": {"s": "s"}, "runs": [row | change]}, instances
             )
@@ -87,18 +89,18 @@ def test_no_figure_gives_a_level(name: str) -> None:
     """Files and machines come first, and no figure shows any."""
     dry = found(name)
     assert dry.runs
-    assert all(one.certification_level == "L3" for one in dry.settled)
+    assert all(item.certification_level == "L3" for item in dry.settled)
     # Only tracks of which a figure speaks have settled clauses.
-    spoken = [one.track for one in dry.tracks if one.settled]
+    spoken = [item.track for item in dry.tracks if item.settled]
     assert spoken == ["comm-topology"]
-    first = next(one for one in dry.tracks if one.track == "comm-topology").open[0]
+    first = next(item for item in dry.tracks if item.track == "comm-topology").open[0]
     assert first.level == "L1"
     assert first.musts > 0
     assert first.kinds == ("no configuration or launch script of the job",)
 
 
 def test_figures_settle_clauses_with_their_numbers() -> None:
-    outcomes = {one.clause: one.outcome for one in found("aws-p5").settled}
+    outcomes = {item.clause: item.outcome for item in found("aws-p5").settled}
     assert outcomes == {
         "COMM-010": "pass",
         "COMM-011": "pass",
@@ -112,7 +114,7 @@ def test_figures_settle_clauses_with_their_numbers() -> None:
 
 
 def test_what_a_figure_does_not_reach_is_told() -> None:
-    outcomes = {one.clause: one.outcome for one in found("aws-p5en").settled}
+    outcomes = {item.clause: item.outcome for item in found("aws-p5en").settled}
     assert outcomes["COMM-070"] == "fail"  # 364.9 GB/s at 4 GiB; 368 are usual
     assert outcomes["COMM-010"] == "pass"
 
@@ -120,12 +122,12 @@ def test_what_a_figure_does_not_reach_is_told() -> None:
 def test_one_figure_without_a_floor_leaves_its_clause_open() -> None:
     """20 racks have no floor: that 1 and 2 racks pass settles nothing of them."""
     (floor,) = (
-        one
-        for one in found("coreweave-gb200-nvl72").settled
-        if one.clause == "COMM-010"
+        item
+        for item in found("coreweave-gb200-nvl72").settled
+        if item.clause == "COMM-010"
     )
     assert floor.outcome == "unknown"
-    assert [one.outcome for one in floor.figures] == ["pass", "pass", "unknown"]
+    assert [item.outcome for item in floor.figures] == ["pass", "pass", "unknown"]
 
 
 def test_a_must_that_fails_rules_its_level_out(
@@ -140,13 +142,13 @@ def test_a_must_that_fails_rules_its_level_out(
     name = "speccheck.validator.certification.published.published_runs"
     monkeypatch.setattr(name, slow_runs)
     dry = dry_run("azure-nd96isr-h100-v5")
-    track = next(one for one in dry.tracks if one.track == "comm-topology")
+    track = next(item for item in dry.tracks if item.track == "comm-topology")
     assert (track.at_most, track.highest) == ("L2", "L3")
 
 
 def test_a_size_that_nobody_published_is_assumed() -> None:
     gather = next(
-        one for one in published_runs("aws-p5") if one.collective == "all_gather"
+        item for item in published_runs("aws-p5") if item.collective == "all_gather"
     )
     assert [*map(list, gather.points)] == [[None, 338.6e9]]
     (run,) = snapshot_of(gather)["collective_runs"]
@@ -175,7 +177,7 @@ def test_the_text_says_that_it_certifies_nothing(capsys: Capture) -> None:
     ],
 )
 def test_a_wrong_command_line_is_told(
-    words: list[str], told: str, capsys: Capture
+    words: list[str], result: str, capsys: Capture
 ) -> None:
     assert main(["certify", "--dry-run", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert result in capsys.readouterr().err

@@ -129,8 +129,8 @@ def test_pre_commit_judges_the_whole_project(
 
 
 def _variables(step: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, str]:
-    told: dict[str, str] = step.get("env", {})
-    return {name: expression_values(text, values) for name, text in told.items()}
+    result: dict[str, str] = step.get("env", {})
+    return {name: expression_values(text, values) for name, text in result.items()}
 
 
 def _act(
@@ -138,8 +138,8 @@ def _act(
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, str], str]:
     """Run the steps of the Action; returns the last, its outputs and the summary."""
     values: dict[str, str] = {
-        f"inputs.{name}": str(inputs.get(name, one["default"]))
-        for name, one in _ACTION["inputs"].items()
+        f"inputs.{name}": str(inputs.get(name, item["default"]))
+        for name, item in _ACTION["inputs"].items()
     }
     values["inputs.python"] = sys.executable
     values["github.action_path"] = str(project)
@@ -165,8 +165,8 @@ def _act(
         if done.returncode:
             break
     assert done is not None
-    told = dict(line.split("=", 1) for line in output.read_text("utf-8").splitlines())
-    return done, told, summary.read_text("utf-8") if summary.exists() else ""
+    result = dict(line.split("=", 1) for line in output.read_text("utf-8").splitlines())
+    return done, result, summary.read_text("utf-8") if summary.exists() else ""
 
 
 def test_the_action_fails_where_something_fails(
@@ -176,7 +176,9 @@ def test_the_action_fails_where_something_fails(
     assert done.returncode == 1, done.stdout + done.stderr
     assert outputs == {"exit-code": "1", "sarif": "speccheck.sarif"}
     sarif = json.loads((repository / "speccheck.sarif").read_text("utf-8"))
-    (result,) = (one for one in sarif["runs"][0]["results"] if one["level"] == "error")
+    (result,) = (
+        item for item in sarif["runs"][0]["results"] if item["level"] == "error"
+    )
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "configs/bad%20one.yaml"
     assert place["region"]["startLine"] == 5
@@ -211,16 +213,16 @@ def _component(**inputs: str) -> dict[str, Any]:
     """The job of the component with inputs, as GitLab makes it."""
     header, jobs = _COMPONENT
     values: dict[str, str] = {
-        name: str(inputs.get(name, one.get("default")))
-        for name, one in header["spec"]["inputs"].items()
+        name: str(inputs.get(name, item.get("default")))
+        for name, item in header["spec"]["inputs"].items()
     }
 
     def filled(value: object) -> object:
         if isinstance(value, str):
             return input_values(value, values)
         if isinstance(value, dict):
-            return {filled(key): filled(one) for key, one in value.items()}
-        return [filled(one) for one in value] if isinstance(value, list) else value
+            return {filled(key): filled(item) for key, item in value.items()}
+        return [filled(item) for item in value] if isinstance(value, list) else value
 
     found = filled(jobs)
     assert isinstance(found, dict)
@@ -255,9 +257,9 @@ def test_the_component_leaves_its_reports(
     assert artifacts["when"] == "always"
     quality = repository / artifacts["reports"]["codequality"]
     paths = {
-        one["location"]["path"]
-        for one in json.loads(quality.read_text("utf-8"))
-        if one["check_name"] == "global_batch_differs_from_product"
+        item["location"]["path"]
+        for item in json.loads(quality.read_text("utf-8"))
+        if item["check_name"] == "global_batch_differs_from_product"
     }
     assert paths == ({"configs/bad one.yaml"} if code else set())
     junit = ET.parse(  # noqa: S314 - our own

@@ -270,11 +270,11 @@ def test_a_report_takes_the_place_of_no_pipe(
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         code, _, err = run(capsys, "ds.json", "--output", f"concise={pipe}")
-        told = os.read(reader, 4096).decode()
+        result = os.read(reader, 4096).decode()
     finally:
         os.close(reader)
     assert code != 2, err
-    assert "exit" in told
+    assert "exit" in result
     assert pipe.is_fifo()
 
 

@@ -97,8 +97,8 @@ def test_fish(script: Path, words: list[str], expected: list[str]) -> None:
     line = " ".join(("speccheck", *words))
     text = f"source {script}; complete -C '{line}'"
     found = {
-        one.partition("\t")[0]
-        for one in _printed(["fish", "--no-config", "-c", text], script.parent)
+        item.partition("\t")[0]
+        for item in _printed(["fish", "--no-config", "-c", text], script.parent)
     }
     assert found >= set(expected)
 
@@ -138,8 +138,10 @@ def test_every_option_of_every_command_is_there(
 
 def test_every_command_of_the_help_is_there() -> None:
     lines = usage().partition("Commands:\n")[2].splitlines()
-    told = {line.split()[0] for line in lines if line[:3] == "  " + line[2:3].strip()}
-    assert told - {"./rules"} == {one.words[0] for one in commands() if one.words}
+    result = {line.split()[0] for line in lines if line[:3] == "  " + line[2:3].strip()}
+    assert result - {"./rules"} == {
+        command.words[0] for command in commands() if command.words
+    }
 
 
 @pytest.mark.parametrize("words", [[], ["tcsh"], ["bash", "zsh"]])

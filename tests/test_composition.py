@@ -24,14 +24,14 @@ def parents(document: Document) -> tuple[Parent, ...]:
     """`base: [a.yaml]`; a name with `!` wins, one with `?` is optional."""
     return tuple(
         Parent(
-            str(one).strip("!?"),
+            str(item).strip("!?"),
             ("base", index),
-            under=("model",) if "dims" in str(one) else (),
+            under=("model",) if "dims" in str(item) else (),
             folders=(".", "shared"),
-            wins=str(one).endswith("!"),
-            is_optional=str(one).endswith("?"),
+            wins=str(item).endswith("!"),
+            is_optional=str(item).endswith("?"),
         )
-        for index, one in enumerate(items(section(document.data).get("base")))
+        for index, item in enumerate(items(section(document.data).get("base")))
     )
 
 
@@ -73,7 +73,7 @@ def composed(folder: Path, **files: str) -> Composition:
 def places(found: Composition, leaf: str) -> list[str]:
     """`file:line` of the places of a leaf."""
     value = merge(READER.read(found.document).facts.facts)[leaf]
-    sources = {one.name: one.documents[0] for one in found.parents}
+    sources = {item.name: item.documents[0] for item in found.parents}
     seen: list[str] = []
     for place in value.places:
         document = sources.get(place.file, found.document)

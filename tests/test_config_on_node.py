@@ -196,14 +196,14 @@ def outcomes(folder: Path, files: Files, node: Snapshot) -> Found:
         node=str(folder / "node.json"),
     )
     (plan,) = run(request).plans
-    found = [one.finding for one in plan.findings]
-    return {(one.clause, one.rule, one.outcome) for one in found}
+    found = [finding.finding for finding in plan.findings]
+    return {(finding.clause, finding.rule, finding.outcome) for finding in found}
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_a_job_fits_one_machine_and_not_its_twin(name: str, tmp_path: Path) -> None:
     twins = TWINS[name]
-    well, faulty = (outcomes(tmp_path, twins.files, one) for one in twins.machines())
+    well, faulty = (outcomes(tmp_path, twins.files, item) for item in twins.machines())
     appeared = {
         (clause, rule)
         for clause, rule, outcome in faulty - well

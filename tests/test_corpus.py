@@ -90,7 +90,7 @@ def test_no_false_error_on_published_files(name: str, tmp_path: Path) -> None:
         for place in row["places"][:1]
     }
     files = {public[path] for path in folder.iterdir() if path in public}
-    assert errors == {one for one in TRUE_ERRORS if one.file in files}
+    assert errors == {item for item in TRUE_ERRORS if item.file in files}
     assert [row for row in document["findings"] if row["outcome"] == "error"] == []
 
 

@@ -25,21 +25,21 @@ from speccheck.validator.report.coverage_json import coverage_json
 
 EDITION = load_edition()
 # Drafts have clauses of their own.
-RULES = [one for one in rule_entries() if one.clause in EDITION.clauses]
+RULES = [entry for entry in rule_entries() if entry.clause in EDITION.clauses]
 COVERAGE = coverage(EDITION)
 
 
 def is_of_certification(clause: Clause) -> bool:
     conditions = [EDITION.conditions[name] for name in clause.applies_when]
-    return any(one.fact == "profile.use" for one in conditions)
+    return any(item.fact == "profile.use" for item in conditions)
 
 
 FOR_FILES = [
-    one
-    for one in COVERAGE.clauses
-    if one.clause.status == "core"
-    and one.clause.certification_level == "L1"
-    and not is_of_certification(one.clause)
+    clause
+    for clause in COVERAGE.clauses
+    if clause.clause.status == "core"
+    and clause.clause.certification_level == "L1"
+    and not is_of_certification(clause.clause)
 ]
 
 
@@ -70,17 +70,21 @@ def test_files_settle_every_core_clause_that_they_can_evidence() -> None:
 
 def test_every_clause_and_every_rule_is_there_once() -> None:
     clauses = list(COVERAGE.clauses)
-    assert [one.clause.id for one in clauses] == list(EDITION.clauses)
-    rules = [covering.rule.name for one in clauses for covering in one.rules]
+    assert [clause.clause.id for clause in clauses] == list(EDITION.clauses)
+    rules = [covering.rule.name for clause in clauses for covering in clause.rules]
     assert sorted(rules) == sorted(entry.name for entry in RULES)
 
 
 def test_what_has_no_rule_says_why() -> None:
     silent = [
-        one.clause.id for one in COVERAGE.clauses if not one.rules and not one.gap
+        clause.clause.id
+        for clause in COVERAGE.clauses
+        if not clause.rules and not clause.gap
     ]
     assert silent == []
-    gaps = {one.clause.id: one.gap.text for one in COVERAGE.clauses if one.gap}
+    gaps = {
+        clause.clause.id: clause.gap.text for clause in COVERAGE.clauses if clause.gap
+    }
     assert gaps["HW-001"] == "needs live evidence (L2)"
     assert gaps["OBS-010"] == "proposed, no rule; needs live evidence (L3)"
     assert gaps["META-001"] == "judged only where the use is certification"
@@ -128,9 +132,9 @@ def test_a_must_that_needs_a_machine_stands_above_the_areas() -> None:
 def test_the_sums_are_those_of_the_areas() -> None:
     whole = totals(COVERAGE.clauses)
     parts = [totals(area.clauses) for area in COVERAGE.areas]
-    assert whole.clauses == len(EDITION.clauses) == sum(one.clauses for one in parts)
-    assert whole.rules == len(RULES) == sum(one.rules for one in parts)
-    counts = [one.fixtures for one in parts]
+    assert whole.clauses == len(EDITION.clauses) == sum(part.clauses for part in parts)
+    assert whole.rules == len(RULES) == sum(part.rules for part in parts)
+    counts = [part.fixtures for part in parts]
     assert tuple(whole.fixtures) == tuple(map(sum, zip(*counts, strict=True)))
 
 
@@ -148,7 +152,7 @@ def test_the_document_is_of_its_schema(capsys: pytest.CaptureFixture[str]) -> No
     document = json.loads(text)
     jsonschema.validate(document, SCHEMAS["coverage"]())
     assert document["open_musts"] == [
-        one.clause.id for one in COVERAGE.clauses if one.is_open_must
+        clause.clause.id for clause in COVERAGE.clauses if clause.is_open_must
     ]
 
 

@@ -33,7 +33,7 @@ def published(prefix: str) -> Curve:
 
 def test_points_are_ordered_and_repeated_sizes_are_one() -> None:
     found = of((2 * MIB, 3.0), (MIB, 1.0), (MIB, 5.0), (MIB, 2.0))
-    assert [(one.size_bytes, one.bus_bytes_per_second) for one in found.points] == [
+    assert [(item.size_bytes, item.bus_bytes_per_second) for item in found.points] == [
         (MIB, 2.0),
         (2 * MIB, 3.0),
     ]

@@ -52,7 +52,7 @@ def test_one_run_writes_every_form(
     words = [f"--output={form}=out.{form}" for form in FORMS_FOR_PROGRAMS]
     assert main(["ds.json", *JOB, *words, "--output", "concise"]) == 1
     assert capsys.readouterr().out.startswith("ds.json:2:23: error BATCH-001")
-    assert files(folder) == {"ds.json", *(f"out.{one}" for one in FORMS_FOR_PROGRAMS)}
+    assert files(folder) == {"ds.json", *(f"out.{item}" for item in FORMS_FOR_PROGRAMS)}
 
 
 @pytest.mark.parametrize(

@@ -252,11 +252,11 @@ def test_only_one_edit_on_the_line_that_is_shown_is_a_suggestion() -> None:
     edit = PlacedEdit("ds.json", 5, 3, 5, 10, '"a"')
 
     def suggestions(*edits: PlacedEdit, is_safe: bool = True) -> list[Any]:
-        def changed(one: LocatedFinding) -> LocatedFinding:
-            finding = one.finding._replace(
+        def changed(item: LocatedFinding) -> LocatedFinding:
+            finding = item.finding._replace(
                 fix=Fix("says", (), "same meaning" if is_safe else "")
             )
-            return one._replace(finding=finding, edits=edits)
+            return item._replace(finding=finding, edits=edits)
 
         found = with_findings(judged("ds.json", rules=(UNREAD_KEY,)), changed)
         result = json.loads(told_in("rdjson", found))

@@ -60,7 +60,7 @@ def test_a_machine_is_the_same_as_itself(run: Run) -> None:
     assert (found["verdict"], found["machine"]["answer"]) == ("same", "one")
     assert (found["hours"], found["was_restarted"]) == (24.0, False)
     assert said(found) == []
-    assert [one["leaf"] for one in found["varying"]] == ["host.uptime_seconds"]
+    assert [item["leaf"] for item in found["varying"]] == ["host.uptime_seconds"]
     assert found["compared"] > 2000
 
 
@@ -124,7 +124,7 @@ def test_what_differs_comes_in_the_order_of_what_matters(run: Run) -> None:
     ]
     grown = found["differences"][4]
     assert (grown["by"], grown["per_hour"]) == (48, 2.0)
-    varying = {one["leaf"]: one["reason"] for one in found["varying"]}
+    varying = {item["leaf"]: item["reason"] for item in found["varying"]}
     assert varying == {
         "gpus.temperature_celsius": "follows the load and the air",
         "host.uptime_seconds": "grows by itself",
@@ -144,9 +144,14 @@ def test_a_counter_that_fell_says_that_it_counts_anew(run: Run) -> None:
     node["gpus"][0]["pcie_replays"] = 90
     later = a_day_later(node)
     later["gpus"][0]["pcie_replays"] = 4
-    (one,) = compared(run, node, later)["differences"]
-    assert (one["change"], one["a"], one["b"], one["per_hour"]) == ("fell", 90, 4, None)
-    assert one["note"] == "counts anew: since the driver was loaded"
+    (item,) = compared(run, node, later)["differences"]
+    assert (item["change"], item["a"], item["b"], item["per_hour"]) == (
+        "fell",
+        90,
+        4,
+        None,
+    )
+    assert item["note"] == "counts anew: since the driver was loaded"
 
 
 def test_after_a_restart_no_growth_is_worked_out(run: Run) -> None:
@@ -160,7 +165,8 @@ def test_after_a_restart_no_growth_is_worked_out(run: Run) -> None:
     found = compared(run, node, later)
     assert found["was_restarted"] is True
     rows = {
-        one["leaf"]: (one["change"], one["per_hour"]) for one in found["differences"]
+        item["leaf"]: (item["change"], item["per_hour"])
+        for item in found["differences"]
     }
     assert rows == {
         "gpus.ecc_corrected_aggregate": ("grew", 1.0),  # the board kept it
@@ -172,8 +178,8 @@ def test_the_older_one_second_is_said_and_no_counter_grows_backwards(run: Run) -
     node = machine()
     later = a_day_later(node)
     later["gpus"][0]["pcie_replays"] += 5
-    (one,) = compared(run, later, node)["differences"]
-    assert (one["change"], one["per_hour"]) == ("changed", None)
+    (item,) = compared(run, later, node)["differences"]
+    assert (item["change"], item["per_hour"]) == ("changed", None)
     _, out, _ = run("a.json", "b.json")
     assert "24 h EARLIER" in out
     assert "B is the older one" in out
@@ -186,10 +192,10 @@ def test_counters_of_two_machines_do_not_grow(run: Run) -> None:
     other["rdma_ports"][0]["link_downed"] += 1  # grave on either
     found = compared(run, node, other)
     assert found["machine"] == {"answer": "two", "reason": "no GPU is in both"}
-    rows = [(one["leaf"], one["change"]) for one in found["differences"]]
+    rows = [(item["leaf"], item["change"]) for item in found["differences"]]
     assert rows == [("rdma_ports.link_downed", "changed")]
-    assert "gpus.pcie_replays" in {one["leaf"] for one in found["varying"]}
-    specimens = {one["leaf"] for one in found["varying"]}
+    assert "gpus.pcie_replays" in {item["leaf"] for item in found["varying"]}
+    specimens = {item["leaf"] for item in found["varying"]}
     assert {"gpus.uuid", "gpus.serial", "host.name"} <= specimens
 
 
@@ -198,9 +204,9 @@ def test_a_replaced_gpu_of_one_machine_is_told(run: Run) -> None:
     later = a_day_later(node)
     later["gpus"][5]["uuid"] = "GPU-new"
     found = compared(run, node, later)
-    (one,) = found["differences"]
-    assert (one["group"], one["leaf"]) == ("identity", "gpus.uuid")
-    assert one["note"] == "another specimen"
+    (item,) = found["differences"]
+    assert (item["group"], item["leaf"]) == ("identity", "gpus.uuid")
+    assert item["note"] == "another specimen"
 
 
 def test_digests_of_two_salts_are_neither_equal_nor_different(run: Run) -> None:
@@ -209,14 +215,14 @@ def test_digests_of_two_salts_are_neither_equal_nor_different(run: Run) -> None:
     assert found["verdict"] == "same"
     assert found["machine"]["answer"] == "not_known"
     assert "another salt" in found["machine"]["reason"]
-    skipped = {one["leaf"]: one["parts"] for one in found["not_compared"]}
+    skipped = {item["leaf"]: item["parts"] for item in found["not_compared"]}
     assert skipped["gpus.uuid"] == 8
-    assert not {one["leaf"] for one in found["varying"]} & skipped.keys()
-    told = compared(
+    assert not {item["leaf"] for item in found["varying"]} & skipped.keys()
+    result = compared(
         run, salted(node, "one"), salted(a_day_later(node), "two"), "--one-machine"
     )
-    assert told["machine"]["answer"] == "one"
-    assert said(told) == []
+    assert result["machine"]["answer"] == "one"
+    assert said(result) == []
 
 
 def test_digests_of_one_salt_are_compared(run: Run) -> None:
@@ -225,7 +231,7 @@ def test_digests_of_one_salt_are_compared(run: Run) -> None:
     later["gpus"][5]["uuid"] = "hashed:another-board"
     found = compared(run, node, later)
     assert found["machine"]["answer"] == "one"
-    assert [one["leaf"] for one in found["differences"]] == ["gpus.uuid"]
+    assert [item["leaf"] for item in found["differences"]] == ["gpus.uuid"]
     assert found["not_compared"] == []
 
 
@@ -279,16 +285,16 @@ def test_a_part_that_a_short_list_may_lack_is_not_gone(run: Run) -> None:
     later = a_day_later(node)
     later["pci_devices"].pop()
     later["partly_listed"] = ["pci_devices"]
-    (one,) = compared(run, node, later)["differences"]
-    assert (one["change"], one["b"]["is_certain"]) == ("not_known", False)
+    (item,) = compared(run, node, later)["differences"]
+    assert (item["change"], item["b"]["is_certain"]) == ("not_known", False)
 
 
 def test_yes_is_no_one(run: Run) -> None:
     node = machine()
     later = a_day_later(node)
     later["gpus"][0]["persistence_is_on"] = 1
-    (one,) = compared(run, node, later)["differences"]
-    assert (one["a"], one["b"]) == (True, 1)
+    (item,) = compared(run, node, later)["differences"]
+    assert (item["a"], item["b"]) == (True, 1)
 
 
 def test_measurements_within_five_percent_are_the_same(run: Run) -> None:
@@ -305,6 +311,6 @@ def test_measurements_within_five_percent_are_the_same(run: Run) -> None:
     later["matrix_products"][0].update(flops_per_second=670e12, spread=0.2)
     later["matrix_products"][1]["flops_per_second"] = 490e12
     found = compared(run, node, later)
-    (one,) = found["differences"]
-    assert (one["group"], one["part"]) == ("measurements", "1 bfloat16 8192")
-    assert one["by"] == pytest.approx(-0.3)
+    (item,) = found["differences"]
+    assert (item["group"], item["part"]) == ("measurements", "1 bfloat16 8192")
+    assert item["by"] == pytest.approx(-0.3)

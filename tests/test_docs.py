@@ -81,7 +81,7 @@ def test_the_page_of_the_command_line_has_every_command_and_option() -> None:
 )
 def test_help_names_what_the_command_knows(command: str, flag: str, words: str) -> None:
     """The table of options is loaded without the modules of the commands."""
-    (text,) = [one.help for one in named(command).options if one.flag == flag]
+    (text,) = [option.help for option in named(command).options if option.flag == flag]
     assert words in text
 
 

@@ -31,9 +31,9 @@ _LOADED_BY_STYLE = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?:https?:)?//
 def test_every_link_of_every_page_leads_somewhere() -> None:
     pages = markdown_files()
     assert len(pages) > 400
-    wrong = [one for page in pages for one in links(page) if _is_broken(one)]
+    wrong = [link for page in pages for link in links(page) if _is_broken(link)]
     assert not wrong, "\n".join(
-        f"{one.page.relative_to(ROOT)}:{one.line} {one.to}" for one in wrong
+        f"{item.page.relative_to(ROOT)}:{item.line} {item.to}" for item in wrong
     )
 
 
@@ -67,8 +67,8 @@ def _names(entry: Any) -> Iterator[str]:  # noqa: ANN401 - the navigation, as YA
     if isinstance(entry, str):
         yield entry
         return
-    for one in entry.values() if isinstance(entry, dict) else entry:
-        yield from _names(one)
+    for item in entry.values() if isinstance(entry, dict) else entry:
+        yield from _names(item)
 
 
 def test_links_between_pages_become_links_of_the_site() -> None:
@@ -136,7 +136,9 @@ def test_no_page_asks_anything_of_a_network(site: Path) -> None:
     for page in site.rglob("*.html"):
         requests = _Requests()
         requests.feed(page.read_text("utf-8"))
-        wrong.extend(f"{page.relative_to(site)}: {one}" for one in requests.found)
+        wrong.extend(
+            f"{page.relative_to(site)}: {finding}" for finding in requests.found
+        )
     wrong.extend(
         f"{style.relative_to(site)}: loads from a network"
         for style in site.rglob("*.css")

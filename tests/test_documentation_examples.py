@@ -69,7 +69,7 @@ def _is_session(example: Example) -> bool:
 
 
 def _sessions(page: Path) -> list[Example]:
-    return [one for one in examples(page) if _is_session(one)]
+    return [example for example in examples(page) if _is_session(example)]
 
 
 def _name(page: Path) -> str:
@@ -99,7 +99,9 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [one for one in _PAGES if _sessions(one)], ids=_name)
+@pytest.mark.parametrize(
+    "page", [item for item in _PAGES if _sessions(item)], ids=_name
+)
 def test_the_examples_of_a_page_are_real(page: Path, clone: Path) -> None:
     wrong: list[str] = []
     for example in _sessions(page):
@@ -214,7 +216,7 @@ def _unknown_in(words: str) -> Iterator[str]:
 
 def _calls(page: Path) -> Iterator[str]:
     """What follows the name of the program, wherever a page shows code."""
-    blocks = [one.text for one in examples(page) if one.language != "text"]
+    blocks = [example.text for example in examples(page) if example.language != "text"]
     for code in (*blocks, *_SPAN.findall(page.read_text("utf-8"))):
         for call in _CALL.finditer(code.replace("\\\n", " ")):
             yield call["words"].strip()
@@ -232,7 +234,9 @@ def test_every_target_of_make_that_a_page_names_exists() -> None:
 
 
 def _targets_in(page: Path) -> set[str]:
-    blocks = [one.text for one in examples(page) if one.language in {"sh", "bash"}]
+    blocks = [
+        example.text for example in examples(page) if example.language in {"sh", "bash"}
+    ]
     spans = re.findall(r"`(make [^`\n]+)`", page.read_text("utf-8"))
     calls = re.findall(
         r"^(?:\w+=\S+ )*make ([a-z -]+)", "\n".join((*blocks, *spans)), _BLOCKS

@@ -37,14 +37,14 @@ def _plans(path: Path, folder: Path) -> Iterator[PlanEvidence]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
         read += read_file(str(target))[1]
-    for one in group(read):
-        yield assemble(one.files, Context(**fixture.context))
+    for item in group(read):
+        yield assemble(item.files, Context(**fixture.context))
 
 
 def _judge(rule: str) -> Judge:
     clause = RULES[rule].clause
     edition = compose(load_edition(), use="ci", size="L")
-    only = edition.selecting(lambda one: one.clause.id == clause)
+    only = edition.selecting(lambda item: item.clause.id == clause)
     return Judge(only, {clause: [RULES[rule]]})
 
 
@@ -61,26 +61,26 @@ def test_a_leaf_that_cannot_be_read_makes_no_rule_pass(
     rule: str, tmp_path: Path
 ) -> None:
     judge = _judge(rule)
-    for number, path in enumerate(one for one in FAILING if one.parent.name == rule):
+    for number, path in enumerate(item for item in FAILING if item.parent.name == rule):
         for evidence in _plans(path, tmp_path / str(number)):
-            before = {one.outcome for one in judge(evidence)}
+            before = {item.outcome for item in judge(evidence)}
             if "pass" in before or not before & {"fail", "unknown"}:
                 continue
             leaves = {leaf.name: leaf for leaf in evidence.plan.stated()}
             for name, leaf in leaves.items():
                 if leaf.is_known and leaf.places:
                     after = judge(_doubting(evidence, leaves, name))
-                    outcomes = {one.outcome for one in after}
+                    outcomes = {item.outcome for item in after}
                     assert not outcomes & {"pass", "error"}, (path.name, name)
 
 
 def test_only_what_is_looked_at_counts() -> None:
     at = (Place("a.yaml", "k", Span(1, 1, 1)),)
     known, doubtful = Value("batch.a", 1, "stated", at), Value("batch.b", places=at)
-    told = {one.name: one for one in (known, doubtful)}
-    watched, doubts = with_doubts(told)
+    result = {item.name: item for item in (known, doubtful)}
+    watched, doubts = with_doubts(result)
     assert doubts is not None
-    assert watched == told
+    assert watched == result
     assert watched["batch.a"].need() == 1
     assert doubts.seen == {}
     assert watched["batch.b"].or_else(3) == 3

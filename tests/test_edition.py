@@ -104,7 +104,7 @@ def test_the_edition_says_whose_it_is(edition: Edition) -> None:
 
 def test_every_area_holds_its_clauses_in_order(edition: Edition) -> None:
     ids = list(edition.clauses)
-    assert ids == sorted(ids, key=lambda one: (AREAS.index(one[:-4]), one))
+    assert ids == sorted(ids, key=lambda item: (AREAS.index(item[:-4]), item))
     assert list(edition.areas) == list(AREAS)
 
 
@@ -137,7 +137,7 @@ def test_conditions_ask_for_values_that_their_leaves_can_have(edition: Edition) 
         section, _, field = condition.fact.partition(".")
         (kind,) = get_args(get_type_hints(SECTIONS[section])[field])
         asked = [*condition.one_of, condition.equals, condition.more_than]
-        kinds = {type(one) for one in asked if one is not None}
+        kinds = {type(item) for item in asked if item is not None}
         assert kinds == {kind}, condition.name
 
 

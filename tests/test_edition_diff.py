@@ -103,11 +103,11 @@ def before(folder: Path) -> Edition:
 
 def after(before: Edition, most: int = 5, **second: Any) -> Edition:  # noqa: ANN401
     """The edition with another ceiling, and its second clause with other fields."""
-    one, two = before.clauses["COMM-901"], before.clauses["COMM-902"]
-    numbers = {"most": one.numbers["most"]._replace(value=most)}
+    item, two = before.clauses["COMM-901"], before.clauses["COMM-902"]
+    numbers = {"most": item.numbers["most"]._replace(value=most)}
     clauses = {
         **before.clauses,
-        "COMM-901": one._replace(numbers=numbers),
+        "COMM-901": item._replace(numbers=numbers),
         "COMM-902": two._replace(**second),
     }
     return before._replace(id="3.0-draft", sha256="3", clauses=clauses)
@@ -136,8 +136,8 @@ def report(edition: Edition, *findings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def over(one: Edition, two: Edition, *findings: dict[str, Any]) -> ReportByEdition:
-    return by_edition(report(one, *findings), one, two, differences(one, two))
+def over(item: Edition, two: Edition, *findings: dict[str, Any]) -> ReportByEdition:
+    return by_edition(report(item, *findings), item, two, differences(item, two))
 
 
 @pytest.mark.parametrize(
@@ -177,30 +177,30 @@ def test_a_number_makes_of_a_finding_what_it_measured(
     reason: str,
 ) -> None:
     by = over(before, after(before, number), finding(**found))
-    assert [one.change for one in by.findings] == ([change] if change else [])
+    assert [item.change for item in by.findings] == ([change] if change else [])
     assert by.unchanged == (0 if change else 1)
-    for one in by.findings:
-        assert reason in one.reason
-        assert one.files == ("train.sh",)
+    for item in by.findings:
+        assert reason in item.reason
+        assert item.files == ("train.sh",)
 
 
 def test_a_clause_that_is_gone_is_judged_no_longer(before: Edition) -> None:
     two = after(before)
-    kept = {name: one for name, one in two.clauses.items() if name != "COMM-902"}
+    kept = {name: item for name, item in two.clauses.items() if name != "COMM-902"}
     stone = Tombstone("COMM-902", "A clause", "a test", "3.0")
     two = two._replace(clauses=kept, withdrawn={"COMM-902": stone})
     by = over(before, two, finding(clause="COMM-902", outcome="fail"))
-    (one,) = by.findings
-    assert (one.change, one.outcome) == ("not_judged", "fail")
-    assert one.reason.endswith("withdrawn in edition 3.0: a test")
+    (item,) = by.findings
+    assert (item.change, item.outcome) == ("not_judged", "fail")
+    assert item.reason.endswith("withdrawn in edition 3.0: a test")
 
 
 def test_a_failure_that_weighs_more(before: Edition) -> None:
     two = after(before, level="must", requirement="Buckets must be at most {most}.")
     failed = finding(clause="COMM-902", outcome="fail", measured=10)
     by = over(before, two, failed, finding(clause="COMM-902", clause_level="must"))
-    (one,) = by.findings
-    assert (one.change, one.weight, one.reason) == (
+    (item,) = by.findings
+    assert (item.change, item.weight, item.reason) == (
         "weighs_otherwise",
         "must",
         "should -> must",
@@ -209,9 +209,9 @@ def test_a_failure_that_weighs_more(before: Edition) -> None:
 
 def test_where_a_clause_applies_cannot_be_told_from_a_report(before: Edition) -> None:
     two = after(before, applies_when=("several_nodes",))
-    (one,) = over(before, two, finding(clause="COMM-902")).findings
-    assert one.change == "not_said"
-    assert one.reason == "applies only where several_nodes: judge the files again"
+    (item,) = over(before, two, finding(clause="COMM-902")).findings
+    assert item.change == "not_said"
+    assert item.reason == "applies only where several_nodes: judge the files again"
 
 
 def test_nor_what_a_profile_changes(before: Edition) -> None:
@@ -222,14 +222,14 @@ def test_nor_what_a_profile_changes(before: Edition) -> None:
     two = two._replace(profiles={**two.profiles, "fabric/efa": raised})
     failed = finding(clause="COMM-902", outcome="fail", measured=10)
     by = over(before, two, failed, finding(clause="COMM-902"))
-    (one,) = by.findings
-    assert one.reason == "a profile treats it otherwise: judge the files again"
+    (item,) = by.findings
+    assert item.reason == "a profile treats it otherwise: judge the files again"
     assert by.unchanged == 1
 
 
 def test_clauses_that_the_report_does_not_know_are_named() -> None:
-    one, two = load_edition("1.0"), load_edition("1.1")
-    by = over(one, two, finding(clause="COMM-001", outcome="fail"))
+    item, two = load_edition("1.0"), load_edition("1.1")
+    by = over(item, two, finding(clause="COMM-001", outcome="fail"))
     assert by.unseen == (
         *("CONF-012", "FAB-070", "FAB-071", "FT-023"),
         *("MRC-023", "MRC-024", "MRC-025", "MRC-026"),
@@ -254,22 +254,22 @@ def test_clauses_that_the_report_does_not_know_are_named() -> None:
     ],
 )
 def test_another_document_is_refused(change: dict[str, Any], message: str) -> None:
-    one = load_edition("1.0")
+    item = load_edition("1.0")
     with pytest.raises(OtherwiseReport, match=message):
-        by_edition({**report(one), **change}, one, one, ())
+        by_edition({**report(item), **change}, item, item, ())
 
 
 def test_findings_of_a_second_edition_are_not_looked_at() -> None:
-    one, two = load_edition("1.0"), load_edition("1.1")
+    item, two = load_edition("1.0"), load_edition("1.1")
     own, other = (finding(clause="COMM-001", spec=spec) for spec in ("1.0", "1.1"))
-    assert over(one, two, own, other).unchanged == 1
+    assert over(item, two, own, other).unchanged == 1
 
 
 def test_odd_plans_are_no_traceback() -> None:
-    one, two = load_edition("1.0"), load_edition("1.1")
-    document = report(one, finding(plan="x"), finding(plan=7, clause="NONE-001"))
+    item, two = load_edition("1.0"), load_edition("1.1")
+    document = report(item, finding(plan="x"), finding(plan=7, clause="NONE-001"))
     document["plans"] = [{"files": None}]
-    found = by_edition(document, one, two, differences(one, two))
+    found = by_edition(document, item, two, differences(item, two))
     assert {row.change for row in found.findings} == {"not_judged"}
 
 

@@ -310,8 +310,10 @@ CASES: dict[str, Weighed] = {
 def test_a_difference_weighs_what_it_does_to_who_passed(case: str) -> None:
     before, after, expected = CASES[case]
     found = differences(before, after)
-    assert [(one.kind, one.subject, one.weight) for one in found] == expected
-    assert all(one.text and one.reason for one in found)
+    assert [
+        (finding.kind, finding.subject, finding.weight) for finding in found
+    ] == expected
+    assert all(finding.text and finding.reason for finding in found)
 
 
 @pytest.mark.parametrize(

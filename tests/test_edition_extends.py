@@ -57,17 +57,17 @@ def test_an_edition_names_the_base_that_it_extends(name: str) -> None:
 
 def test_edition_1_1_adds_what_primary_sources_support() -> None:
     before, after = load_edition("1.0"), load_edition("1.1")
-    added = [one for name, one in after.clauses.items() if name not in before.clauses]
-    assert {one.id for one in added} == {
+    added = [item for name, item in after.clauses.items() if name not in before.clauses]
+    assert {item.id for item in added} == {
         *("CONF-012", "FAB-070", "FAB-071", "FT-023"),
         *("MRC-023", "MRC-024", "MRC-025", "MRC-026"),
     }
-    for one in added:
-        assert one.level == ("may" if one.id == "FT-023" else "should")
-        if one.id in {"CONF-012", "FT-023"}:  # bounds far above what was published
+    for item in added:
+        assert item.level == ("may" if item.id == "FT-023" else "should")
+        if item.id in {"CONF-012", "FT-023"}:  # bounds far above what was published
             continue
-        assert one.origin["primary"]
-        assert all(number.confidence == "verified" for number in one.numbers.values())
+        assert item.origin["primary"]
+        assert all(number.confidence == "verified" for number in item.numbers.values())
     assert after.clauses["COMM-002"] == before.clauses["COMM-002"]
     assert "not text of OpenAI" in after.statement
 

@@ -38,9 +38,9 @@ def outcomes(path: Path, spec: str) -> dict[tuple[int, str], str]:
         request = request._replace(judging=judging, full=False)
         plans = run(request._replace(spec=spec)).plans
     return {
-        (at, one.clause): one.outcome
+        (at, item.clause): item.outcome
         for at, plan in enumerate(plans)
-        for one in by_clause([located.finding for located in plan.findings])
+        for item in by_clause([located.finding for located in plan.findings])
     }
 
 

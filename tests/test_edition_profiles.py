@@ -32,7 +32,7 @@ def level(edition: Edition, clause: str, use: str, size: str | None = None) -> s
 
 
 def selected(composed: ComposedEdition) -> set[str]:
-    return {one.clause.id for one in composed.clauses if one.is_selected}
+    return {clause.clause.id for clause in composed.clauses if clause.is_selected}
 
 
 # Size classes
@@ -127,7 +127,7 @@ def test_a_raise_says_by_which_profile_and_why(edition: Edition) -> None:
 def test_core_clauses_are_selected_and_profiles_add_proposed_ones(
     edition: Edition,
 ) -> None:
-    core = {one.id for one in edition.clauses.values() if one.status == "core"}
+    core = {clause.id for clause in edition.clauses.values() if clause.status == "core"}
     assert selected(compose(edition, use="ci")) == core
     added = selected(compose(edition, use="ci", size="L")) - core
     assert added == {
@@ -157,7 +157,7 @@ def test_evidence_adds_clauses_of_a_fabric(edition: Edition) -> None:
 
 def test_a_profile_leaves_out_clauses_and_whole_areas(edition: Edition) -> None:
     composed = compose(edition, use="ci", fabric="infiniband")
-    reasons = {one.clause.id: one.not_applicable for one in composed.clauses}
+    reasons = {clause.clause.id: clause.not_applicable for clause in composed.clauses}
     assert reasons["MRC-003"] == (
         "this fabric carries no MRC connections (fabric/infiniband)"
     )
@@ -180,8 +180,8 @@ def test_files_alone_let_live_clauses_fail_but_not_pass(edition: Edition) -> Non
 
 def test_the_user_selects(edition: Edition) -> None:
     composed = compose(edition, use="ci")
-    kept = composed.selecting(lambda one: one.clause.area == "MRC")
-    of_area = {one.id for one in edition.clauses.values() if one.area == "MRC"}
+    kept = composed.selecting(lambda item: item.clause.area == "MRC")
+    of_area = {clause.id for clause in edition.clauses.values() if clause.area == "MRC"}
     assert selected(kept) == of_area
     assert selected(composed) != selected(kept)
 
@@ -290,7 +290,7 @@ def test_a_profile_that_nobody_knows(
         (7, 7),
     ],
 )
-def test_the_most_specific_key_wins(left_out: int, expected: NumberValue) -> None:
+def test_the_most_specific_key_wins(excluded: int, expected: NumberValue) -> None:
     ranked: dict[str, NumberValue] = {
         "instance/i": "instance",
         "use/u": "use",
@@ -300,7 +300,7 @@ def test_the_most_specific_key_wins(left_out: int, expected: NumberValue) -> Non
         "precision/fp8": "precision",
         "nodes/4": 40,
     }
-    keys = dict(list(ranked.items())[left_out:])
+    keys = dict(list(ranked.items())[excluded:])
     number = Number("n", 7, COUNT, keys, "source", "derived")
     profiles = ["base", "size/M", "accel/a", "fabric/f", "use/u", "instance/i"]
     assert number.under(profiles, 4, "fp8") == expected

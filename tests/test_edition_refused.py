@@ -152,7 +152,7 @@ def test_a_patch_that_breaks_a_rule_is_refused(tmp_path: Path, case: str) -> Non
         pin = {"id": "1.0", "sha256": load_edition("1.0").sha256}
         head = {**head, "extends": pin}
     found = problems_of(write(tmp_path, name, head, **files))
-    assert any(one.startswith(expected) for one in found), found
+    assert any(finding.startswith(expected) for finding in found), found
 
 
 def test_a_patch_says_why_it_changes(tmp_path: Path) -> None:

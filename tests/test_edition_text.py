@@ -70,7 +70,7 @@ def test_all_clauses_are_listed_by_area(edition: Edition) -> None:
     listed = [line.split()[0] for line in lines if line.startswith("  ")]
     assert listed == list(edition.clauses)
     composed = compose(edition, use="ci", size="L")
-    judged = sum(one.is_selected for one in composed.clauses)
+    judged = sum(clause.is_selected for clause in composed.clauses)
     assert lines[-2].startswith(f"{len(listed)} clauses, {judged} judged: ")
     assert max(map(len, lines)) <= 80
 

@@ -44,7 +44,7 @@ def test_an_id_that_claims_less_than_changes_is_refused(
 ) -> None:
     after = change()._replace(id=new_id)
     found = list(refusals(edition(), after, {"A-001", "A-003"}))
-    assert [expected in one for one in found] == ([True] if expected else [])
+    assert [expected in finding for finding in found] == ([True] if expected else [])
 
 
 def test_a_clause_is_not_withdrawn_before_its_time() -> None:

@@ -27,7 +27,7 @@ def script_of(text: str, *path: str | int, name: str = "job.yaml") -> Source:
 
 
 def words(source: Source) -> list[list[str]]:
-    return [[word.text for word in one.words] for one in source.script.commands]
+    return [[word.text for word in command.words] for command in source.script.commands]
 
 
 def word(source: Source, text: str) -> ShellWord:
@@ -136,8 +136,8 @@ def test_other_scalars_lead_to_the_words_in_the_file(text: str) -> None:
     whole = document(text)
     source = embedded_script(whole, ("run",))
     assert source is not None
-    for one in ("--nnodes=2", "--nproc-per-node=8"):
-        assert stands(source, one, whole)
+    for item in ("--nnodes=2", "--nproc-per-node=8"):
+        assert stands(source, item, whole)
 
 
 def test_json_is_a_double_quoted_scalar() -> None:

@@ -61,9 +61,9 @@ def next_edition(path: Path, change: Change) -> None:
 
 def failures(found: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [
-        (one["clause"], one["level"], one["spec"])
-        for one in found["findings"]
-        if one["outcome"] == "fail"
+        (finding["clause"], finding["level"], finding["spec"])
+        for finding in found["findings"]
+        if finding["outcome"] == "fail"
     ]
 
 
@@ -72,10 +72,10 @@ def test_what_only_the_next_edition_fails_is_a_warning_that_names_it(
 ) -> None:
     code, found = judge("--hours", "0.75", "--warn", "next.json")
     assert (code, failures(found)) == (0, [("CKPT-001", "warning", "1.2")])
-    (one,) = (one for one in found["findings"] if one["spec"] == "1.2")
-    assert one["clause_level"] == "must"
-    assert one["note"].endswith("by edition 1.2 alone, which only warns")
-    assert "runs longer than 0.5 h" in one["message"]
+    (item,) = (finding for finding in found["findings"] if finding["spec"] == "1.2")
+    assert item["clause_level"] == "must"
+    assert item["note"].endswith("by edition 1.2 alone, which only warns")
+    assert "runs longer than 0.5 h" in item["message"]
     assert found["edition"]["id"] == "1.1"
     second = found["second_edition"]
     assert (second["id"], second["stage"], second["found"]) == ("1.2", "draft", 1)
@@ -106,16 +106,18 @@ def test_only_fail_on_warning_counts_it(judge: Judge) -> None:
 def test_what_both_fail_is_told_once_with_its_level_there(judge: Judge) -> None:
     code, found = judge("--hours", "6", "--warn", "next.json")
     assert (code, failures(found)) == (0, [("CKPT-001", "warning", "1.1")])
-    (one,) = (one for one in found["findings"] if one["clause"] == "CKPT-001")
-    assert one["note"].endswith("a must of edition 1.2")
+    (item,) = (
+        finding for finding in found["findings"] if finding["clause"] == "CKPT-001"
+    )
+    assert item["note"].endswith("a must of edition 1.2")
     assert found["second_edition"]["found"] == 0
 
 
 def test_the_same_edition_finds_nothing_more(judge: Judge) -> None:
     _, found = judge("--hours", "6", "--enforce", "1.1", "--warn", "1.1")
     assert failures(found) == [("CKPT-001", "warning", "1.1")]
-    told = found["second_edition"]
-    assert (told["found"], told["unknown"], told["broken"]) == (0, 0, 0)
+    result = found["second_edition"]
+    assert (result["found"], result["unknown"], result["broken"]) == (0, 0, 0)
 
 
 def test_the_next_edition_may_count_and_this_one_warn(judge: Judge) -> None:
@@ -157,8 +159,8 @@ def test_waivers_count_for_both(judge: Judge, tmp_path: Path) -> None:
     text = SFT.replace('save_strategy: "no"', f'save_strategy: "no"{comment}')
     (tmp_path / "sft.yaml").write_text(text)
     _, found = judge("--hours", "0.75", "--warn", "next.json")
-    (one,) = (one for one in found["findings"] if one["outcome"] == "fail")
-    assert (one["waived"], one["spec"]) == (True, "1.2")
+    (item,) = (finding for finding in found["findings"] if finding["outcome"] == "fail")
+    assert (item["waived"], item["spec"]) == (True, "1.2")
     assert found["second_edition"]["found"] == 0
     assert found["summary"]["failed"]["warning"] == 0
 

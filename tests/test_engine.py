@@ -58,8 +58,8 @@ def findings(
     judged: ComposedEdition, rules: Sequence[Rule], **leaves: object
 ) -> list[Finding]:
     by_id: dict[str, list[Rule]] = {}
-    for one in rules:
-        by_id.setdefault(one.clause, []).append(one)
+    for item in rules:
+        by_id.setdefault(item.clause, []).append(item)
     return Judge(judged, by_id)(evidence_of(**leaves))
 
 
@@ -121,7 +121,7 @@ def test_a_broken_rule_is_an_error_and_the_others_go_on() -> None:
     found = findings(
         only("BATCH-001"), [broken, batch_rule()], batch__micro_batch_size=1
     )
-    assert [one.outcome for one in found] == ["pass", "error", "pass"]
+    assert [finding.outcome for finding in found] == ["pass", "error", "pass"]
     assert "ZeroDivisionError: boom" in found[1].message
     assert by_clause(found)[0].outcome == "error"
 
@@ -245,7 +245,7 @@ def test_a_rule_is_silent_on_plans_that_do_not_speak_of_its_subject(
     evidence = evidence_of(cluster__nodes=2, **leaves)
     judge = Judge(only("BATCH-001"), {"BATCH-001": [always_content]})
     found = judge(evidence.with_more({Environment: environment}))
-    assert [one.outcome for one in found] == [outcome]
+    assert [finding.outcome for finding in found] == [outcome]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_default_that_cuts_nothing_is_not_spoken_of(
         leaf = Value(name, value, "default" if status == "default" else "stated")
         evidence = evidence_on(TrainingPlan({name: leaf}))
         found = Judge(only("BATCH-001"), {"BATCH-001": [always_content]})(evidence)
-        assert [one.outcome for one in found] == [expected], status
+        assert [finding.outcome for finding in found] == [expected], status
 
 
 def test_a_rule_is_undecided_without_what_it_needs_first() -> None:

@@ -75,9 +75,11 @@ def test_what_a_provider_publishes_for_its_machine_is_left_alone(
         name: "/opt/provider/file" if value == "*" else value
         for name, value in platform.variables.items()
     }
-    rules = [one.name for one in rule_entries() if one.area in AREAS]
+    rules = [entry.name for entry in rule_entries() if entry.area in AREAS]
     with working_in(tmp_path):
         found = _judged(
             {"job.env": _lines(values)}, {"instance": instance, "nodes": 16}, rules
         )
-    assert [one.finding.message for one in found if one.finding.level != "info"] == []
+    assert [
+        finding.finding.message for finding in found if finding.finding.level != "info"
+    ] == []

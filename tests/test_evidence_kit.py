@@ -66,24 +66,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 def by_path(kit: Kit) -> dict[str, KitFile]:
-    return {one.path: one for one in kit.files}
+    return {file.path: file for file in kit.files}
 
 
 def test_each_file_is_hashed_and_classified(folder: Path) -> None:
     kit = read_kit(str(folder))
-    assert [(one.path, one.kind, one.format) for one in kit.files] == [
+    assert [(file.path, file.kind, file.format) for file in kit.files] == [
         ("all-reduce.json", "measurement", "measurement"),
         ("nodes/node0001.json", "snapshot", "snapshot"),
         ("nodes/node0002.json", "snapshot", "snapshot"),
         ("notes.md", "other", ""),
         ("train.sbatch", "config", "slurm"),
     ]
-    for one in kit.files:
-        content = (folder / one.path).read_bytes()
-        assert one.sha256 == hashlib.sha256(content).hexdigest()
-        assert one.size_bytes == len(content)
+    for file in kit.files:
+        content = (folder / file.path).read_bytes()
+        assert file.sha256 == hashlib.sha256(content).hexdigest()
+        assert file.size_bytes == len(content)
     assert not kit.problems
-    assert [one.path for one in kit.passed_over] == [".hidden.json"]
+    assert [item.path for item in kit.passed_over] == [".hidden.json"]
 
 
 def test_it_tells_when_and_of_which_machine(folder: Path) -> None:
@@ -99,7 +99,7 @@ def test_it_tells_when_and_of_which_machine(folder: Path) -> None:
 
 def test_what_is_made_up_says_so(folder: Path) -> None:
     kit = read_kit(str(folder))
-    assert {one.path: one.synthetic for one in kit.synthetic} == {
+    assert {item.path: item.synthetic for item in kit.synthetic} == {
         "nodes/node0002.json": "speccheck simulate",
         "train.sbatch": "speccheck simulate",
     }
@@ -138,7 +138,7 @@ def test_links_and_pipes_are_passed_over(folder: Path, tmp_path: Path) -> None:
     (folder / "away").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe.json")
     kit = read_kit(str(folder))
-    assert {one.path for one in kit.passed_over} == {
+    assert {item.path for item in kit.passed_over} == {
         *(".hidden.json", "away", "linked.json", "pipe.json")
     }
     assert not {"linked.json", "pipe.json"} & by_path(kit).keys()
@@ -150,8 +150,8 @@ def test_a_damaged_file_is_named(folder: Path) -> None:
     (folder / "nodes" / "node0003.json").write_text(text[: len(text) // 2])
     (folder / "empty.json").write_text("")
     kit = read_kit(str(folder))
-    assert [one.path for one in kit.problems] == ["empty.json", "nodes/node0003.json"]
-    assert all(one.text and "\n" not in one.text for one in kit.problems)
+    assert [item.path for item in kit.problems] == ["empty.json", "nodes/node0003.json"]
+    assert all(item.text and "\n" not in item.text for item in kit.problems)
 
 
 def test_no_folder_is_refused(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_every_change_is_named(folder: Path) -> None:
     (folder / "all-reduce.json").unlink()
     (folder / "new.json").write_text(snapshot("node0003"))
     found = differences(manifest, read_kit(str(folder)))
-    assert [(one.path, one.what) for one in found] == [
+    assert [(finding.path, finding.what) for finding in found] == [
         ("all-reduce.json", "missing"),
         ("new.json", "not listed"),
         ("notes.md", "changed"),
@@ -205,7 +205,9 @@ def test_a_manifest_that_says_something_else_is_changed(
 ) -> None:
     packed(folder)
     content = json.loads((folder / "evidence.json").read_text())
-    (row,) = [one for one in content["files"] if one["path"] == "nodes/node0002.json"]
+    (row,) = [
+        file for file in content["files"] if file["path"] == "nodes/node0002.json"
+    ]
     row[field] = value
     manifest = manifest_of(json.dumps(content), "evidence.json")
     (found,) = differences(manifest, read_kit(str(folder)))

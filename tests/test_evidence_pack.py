@@ -46,8 +46,8 @@ def test_a_whole_kit_is_packed(kit: Path, capsys: Output) -> None:
     jsonschema.validate(document, SCHEMAS["evidence"]())
     assert document["created"] == NOW
     assert (document["instance_type"], document["provider"]) == (TYPE, "azure")
-    assert not any(one["musts"] for one in document["missing"])
-    kinds = [one["kind"] for one in document["files"]]
+    assert not any(item["musts"] for item in document["missing"])
+    kinds = [file["kind"] for file in document["files"]]
     assert {kind: kinds.count(kind) for kind in sorted({*kinds})} == {
         "config": 2,
         "drill": 1,
@@ -56,7 +56,7 @@ def test_a_whole_kit_is_packed(kit: Path, capsys: Output) -> None:
         "other": 2,
         "snapshot": 2,
     }
-    assert all(one["synthetic"] == "speccheck simulate" for one in document["files"])
+    assert all(file["synthetic"] == "speccheck simulate" for file in document["files"])
     text = capsys.readouterr().out
     assert "synthetic: 19 of 19 files, by speccheck simulate" in text
     assert "every must has evidence of its kind" in text
@@ -75,9 +75,9 @@ def test_what_is_missing_is_told_by_track(kit: Path, capsys: Output) -> None:
         (kit / "measured" / f"{name}.json").unlink()
     assert pack(kit) == 3
     missing = {
-        (one["track"], one["text"]): one["musts"]
-        for one in manifest(kit)["missing"]
-        if one["musts"]
+        (item["track"], item["text"]): item["musts"]
+        for item in manifest(kit)["missing"]
+        if item["musts"]
     }
     within = "no measured all-reduce on 2 or more nodes; there is one within a node"
     assert missing.keys() == {

@@ -74,9 +74,9 @@ def judged(path: str) -> JudgedPlan:
 def failures(plan: JudgedPlan) -> list[tuple[str, str, int]]:
     """Rule, level and line of each failure, in the order of the lines."""
     found = [
-        (one.finding.rule, one.finding.level, one.locations[0].line)
-        for one in plan.findings
-        if one.finding.outcome in {"fail", "error"}
+        (finding.finding.rule, finding.finding.level, finding.locations[0].line)
+        for finding in plan.findings
+        if finding.finding.outcome in {"fail", "error"}
     ]
     return sorted(found, key=lambda row: (row[2], row[0]))
 
@@ -102,9 +102,10 @@ def test_where_all_holds_nothing_is_found(
 @pytest.mark.parametrize("size", SIZES)
 def test_where_all_holds_next_to_no_must_is_open(size: str) -> None:
     unknown = {
-        one.finding.clause
-        for one in judged(path_of(size, "holds")).findings
-        if one.finding.outcome == "unknown" and one.finding.clause_level == "must"
+        finding.finding.clause
+        for finding in judged(path_of(size, "holds")).findings
+        if finding.finding.outcome == "unknown"
+        and finding.finding.clause_level == "must"
     }
     assert unknown <= OPEN_MUSTS
 
@@ -123,9 +124,9 @@ def test_each_fault_is_found_at_its_line(
 @pytest.mark.parametrize("size", SIZES)
 def test_faults_are_of_different_areas(size: str) -> None:
     areas = {
-        one.finding.clause.partition("-")[0]
-        for one in judged(path_of(size, "fails")).findings
-        if one.finding.outcome == "fail" and one.finding.level == "error"
+        finding.finding.clause.partition("-")[0]
+        for finding in judged(path_of(size, "fails")).findings
+        if finding.finding.outcome == "fail" and finding.finding.level == "error"
     }
     assert len(areas) > 1
 
@@ -136,9 +137,9 @@ def test_each_line_that_is_called_wrong_has_its_finding(size: str) -> None:
     called = {n for n, line in enumerate(lines, 1) if "# wrong" in line}
     places = {
         at.line
-        for one in judged(path_of(size, "fails")).findings
-        if one.finding.outcome == "fail"
-        for at in one.locations
+        for finding in judged(path_of(size, "fails")).findings
+        if finding.finding.outcome == "fail"
+        for at in finding.locations
     }
     assert called
     assert called <= places

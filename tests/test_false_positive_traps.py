@@ -37,14 +37,14 @@ def test_the_trap_catches_no_rule(path: Path, tmp_path: Path) -> None:
     trap = yaml.safe_load(path.read_text("utf-8"))
     (plan,) = judged(trap, tmp_path).plans
     findings = [located.finding for located in plan.findings]
-    failed = [one for one in findings if one.outcome == "fail"]
-    assert [one.message for one in failed if one.level == "error"] == []
+    failed = [finding for finding in findings if finding.outcome == "fail"]
+    assert [item.message for item in failed if item.level == "error"] == []
     found = {
         name: sorted(
             {
-                one.level if one.outcome == "fail" else one.outcome
-                for one in findings
-                if one.rule == name
+                finding.level if finding.outcome == "fail" else finding.outcome
+                for finding in findings
+                if finding.rule == name
             }
             or {"not_applicable"}
         )

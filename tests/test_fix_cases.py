@@ -61,18 +61,18 @@ def test_faulty_files_are_mended_and_nothing_else_is(
         _write(folder, case.bad)
         monkeypatch.chdir(folder)
         outcomes.append(_mend(case, folder, capsys))
-    counts = Counter(one.how for one in outcomes)
+    counts = Counter(item.how for item in outcomes)
     with capsys.disabled():
         sys.stdout.write("\n".join(["", *_table(outcomes), str(dict(counts)), ""]))
     assert counts["safe"] + counts["unsafe"] >= MENDED
     assert counts["safe"] >= SAFELY
-    assert sum(one.as_a_person for one in outcomes) >= AS_PERSONS
+    assert sum(item.as_a_person for item in outcomes) >= AS_PERSONS
 
 
 def _table(outcomes: list[Outcome]) -> Iterator[str]:
-    for one in outcomes:
-        yield f"{one.name:34} {one.how:7} {'as a person' * one.as_a_person}".rstrip()
-        yield from () if one.as_a_person else (f"    {line}" for line in one.lines)
+    for item in outcomes:
+        yield f"{item.name:34} {item.how:7} {'as a person' * item.as_a_person}".rstrip()
+        yield from () if item.as_a_person else (f"    {line}" for line in item.lines)
 
 
 def _mend(case: Case, folder: Path, capsys: pytest.CaptureFixture[str]) -> Outcome:
@@ -103,9 +103,9 @@ def _cases(folder: Path) -> list[Case]:
             options += [_OPTIONS.get(name, "--" + name.replace("_", "-")), str(value)]
         marks = [label["bad"], *(label.get("alternatives") or [])]
         places = {
-            (one.get("file", label["bad"]["file"]), str(one["key"]))
-            for one in marks
-            if isinstance(one, dict) and one.get("key")
+            (item.get("file", label["bad"]["file"]), str(item["key"]))
+            for item in marks
+            if isinstance(item, dict) and item.get("key")
         }
         texts = (_read(path / "bad"), _read(path / "good"))
         found.append(Case(path.name, *texts, options, places))
@@ -129,28 +129,32 @@ def _findings(
     code = main([*case.bad, *case.options, *options, "--output", "json"])
     out = capsys.readouterr().out
     assert code in {0, 1, 3}, (case.name, code)
-    return [one for one in json.loads(out)["findings"] if one["outcome"] == "fail"]
+    return [
+        finding
+        for finding in json.loads(out)["findings"]
+        if finding["outcome"] == "fail"
+    ]
 
 
 def _is_there(case: Case, findings: Findings) -> bool:
     """Whether the labelled fault is still told."""
-    told = {
+    result = {
         (at["file"], at["key"])
-        for one in findings
-        if one["level"] != "info"
-        for at in one["places"]
+        for finding in findings
+        if finding["level"] != "info"
+        for at in finding["places"]
     }
-    return bool(told & case.places)
+    return bool(result & case.places)
 
 
 def _demand_better(name: str, before: Findings, after: Findings) -> None:
     """No error or warning that was none before."""
 
     def counts(findings: Findings) -> Counter[str]:
-        return Counter(f"{one['level']} {one['rule']}" for one in findings)
+        return Counter(f"{finding['level']} {finding['rule']}" for finding in findings)
 
     more = counts(after) - counts(before)
-    assert not [one for one in more if not one.startswith("info")], (name, more)
+    assert not [item for item in more if not item.startswith("info")], (name, more)
 
 
 def _demand_comments(case: Case, texts: Texts) -> None:

@@ -85,7 +85,11 @@ def test_the_text_report_says_what_fix_would_do(
 def test_the_json_report_holds_the_edits(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "run.sh", "--output", "json")
     findings: list[dict[str, Any]] = json.loads(out)["findings"]
-    fixes = [one["fix"] for one in findings if one["rule"] == "deprecated_variable"]
+    fixes = [
+        finding["fix"]
+        for finding in findings
+        if finding["rule"] == "deprecated_variable"
+    ]
     assert fixes == [
         {
             "says": "rename NCCL_ASYNC_ERROR_HANDLING to "

@@ -39,15 +39,15 @@ def failures(words: list[str]) -> tuple[Failures, set[tuple[str, int]]]:
     """What fails at which level, and the lines that fixes of it change."""
     main([*words, "--output", "json=report.json"])
     report = json.loads(Path("report.json").read_text("utf-8"))
-    failed = [one for one in report["findings"] if one["outcome"] == "fail"]
+    failed = [finding for finding in report["findings"] if finding["outcome"] == "fail"]
     fixed = {
         (edit["file"], line)
-        for one in failed
-        if one["fix"]
-        for edit in one["fix"]["edits"]
+        for item in failed
+        if item["fix"]
+        for edit in item["fix"]["edits"]
         for line in range(edit["line"], edit["end_line"] + 1)
     }
-    return Counter((one["rule"], one["level"]) for one in failed), fixed
+    return Counter((item["rule"], item["level"]) for item in failed), fixed
 
 
 def changed_lines(old: str, new: str) -> set[int]:
@@ -98,9 +98,9 @@ def test_a_bad_twin_is_mended_and_nothing_else(
 
 def told(failed: Failures) -> Failures:
     """Errors and warnings: advice on what is new there may come."""
-    return Counter({one: count for one, count in failed.items() if one[1] != "info"})
+    return Counter({item: count for item, count in failed.items() if item[1] != "info"})
 
 
 def comments(text: str) -> Counter[str]:
-    lines = (one for one in text.split("\n") if not one.startswith("#SBATCH"))
-    return Counter(one.partition("#")[2].strip() for one in lines if "#" in one)
+    lines = (item for item in text.split("\n") if not item.startswith("#SBATCH"))
+    return Counter(line.partition("#")[2].strip() for line in lines if "#" in line)

@@ -44,7 +44,7 @@ def test_mode_and_line_ends_and_byte_order_mark_stay(
     assert run(capsys, "run.sh", "--fix")[2] == FIXED
     assert path.read_bytes() == b"\xef\xbb\xbf" + NEW.replace("\n", "\r\n").encode()
     assert path.stat().st_mode & 0o7777 == 0o750
-    assert [one.name for one in folder.iterdir() if one.is_file()] == ["run.sh"]
+    assert [item.name for item in folder.iterdir() if item.is_file()] == ["run.sh"]
 
 
 def test_a_link_within_the_repository_stays_a_link(
@@ -117,7 +117,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(
         "speccheck: run.sh changed while it was judged: no file was fixed; run again\n"
     )
     assert (folder / "other.sh").read_text() == OLD
-    assert sorted(one.name for one in folder.iterdir()) == [
+    assert sorted(item.name for item in folder.iterdir()) == [
         ".git",
         "other.sh",
         "run.sh",
@@ -160,7 +160,11 @@ def test_without_room_for_one_file_none_is_written(folder: Path) -> None:
     )
     assert (folder / "run.sh").read_text() == OLD
     assert (folder / "long.sh").read_text() == long
-    assert sorted(one.name for one in folder.iterdir()) == [".git", "long.sh", "run.sh"]
+    assert sorted(item.name for item in folder.iterdir()) == [
+        ".git",
+        "long.sh",
+        "run.sh",
+    ]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

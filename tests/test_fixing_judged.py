@@ -210,8 +210,8 @@ def test_a_waived_finding_is_not_fixed(
         plans = tuple(
             plan._replace(
                 findings=tuple(
-                    one._replace(finding=one.finding._replace(waiver=waiver))
-                    for one in plan.findings
+                    finding._replace(finding=finding.finding._replace(waiver=waiver))
+                    for finding in plan.findings
                 )
             )
             for plan in found.plans

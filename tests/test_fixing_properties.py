@@ -79,7 +79,7 @@ def demand_few_lines(old: str, new: str, kind: Kind) -> None:
     """The lines that differ stand together, but for a comma on a line before them."""
     before, now = lines_of(old), lines_of(new)
     matcher = SequenceMatcher(None, before, now, autojunk=False)
-    changed = [one for one in matcher.get_opcodes() if one[0] != "equal"]
+    changed = [item for item in matcher.get_opcodes() if item[0] != "equal"]
     gone = sum(stop - start for _, start, stop, _, _ in changed)
     come = sum(stop - start for _, _, _, start, stop in changed)
     if kind in {"set", "rename"}:
@@ -180,8 +180,8 @@ def test_a_script_changes_only_where_it_should(seeds: range) -> None:
 def stated(text: str) -> Counter[str]:
     """The words and the variables of a script as it is read."""
     script = Source("run.sh", text).script
-    assert not [one for one in script.problems if "carriage" not in one.message]
-    found = [f"{one.name}={one.value.text}" for one in script.assignments]
+    assert not [item for item in script.problems if "carriage" not in item.message]
+    found = [f"{item.name}={item.value.text}" for item in script.assignments]
     for command in script.commands:
         words = [word.text for word in command.words]
         if words[0] == "torchrun":
@@ -195,7 +195,7 @@ def wanted(before: Counter[str], change: Change) -> Counter[str]:
     key, joint = change.place.key, "="
     if key.startswith("-"):
         joint = " "
-    old = next(one for one in before if one.startswith(f"{key}{joint}"))
+    old = next(item for item in before if item.startswith(f"{key}{joint}"))
     value = old[len(key) + 1 :]
     tail = " train.py" if value.endswith(" train.py") else ""
     value = value.removesuffix(tail)
@@ -215,5 +215,5 @@ def wanted(before: Counter[str], change: Change) -> Counter[str]:
 
 def with_tail(now: Counter[str], tail: str) -> Counter[str]:
     """The word behind a removed option stands behind the option before it."""
-    last = max((one for one in now if one.startswith("--flag")), default="torchrun")
+    last = max((item for item in now if item.startswith("--flag")), default="torchrun")
     return now - Counter([last]) + Counter([last + tail])

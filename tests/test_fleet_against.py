@@ -97,7 +97,7 @@ def test_it_counts_where_warnings_count(fleet: Run) -> None:
     words = [kept("now", nodes), "--golden", "golden.json", "--fail-on", "warning"]
     words += ["--ignore", "FT-007"]  # the report is of January
     found = document(fleet, *words, code=1)
-    assert [one["node"] for one in found["unfit"]] == ["n02"]
+    assert [item["node"] for item in found["unfit"]] == ["n02"]
     _, out, _ = fleet(*words, "--drain-list", "plain=out.txt")
     assert "warning golden driver.ofed_version  on 1 node" in out
     assert Path("out.txt").read_text("utf-8") == "n02\n"
@@ -213,7 +213,7 @@ def test_what_happened_within_a_day_is_named(fleet: Run) -> None:
     since = document(fleet, now, "--diff", then, code=3)["since"]
     usual = nodes["n01"]["driver"]
     assert (since["came"], since["went"]) == (["n09"], ["n06"])
-    flips = {(one["before"], one["now"]): one["nodes"] for one in since["flipped"]}
+    flips = {(item["before"], item["now"]): item["nodes"] for item in since["flipped"]}
     assert flips["fit", "no-go"][0] == "n01"
     assert since["changed"] == [
         {
@@ -232,10 +232,10 @@ def test_what_happened_within_a_day_is_named(fleet: Run) -> None:
         }
     ]
     grown = {
-        (one["leaf"], one["is_grave"]): [
-            (row["node"], row["by"], row["per_hour"]) for row in one["nodes"]
+        (item["leaf"], item["is_grave"]): [
+            (row["node"], row["by"], row["per_hour"]) for row in item["nodes"]
         ]
-        for one in since["grown"]
+        for item in since["grown"]
     }
     assert grown == {
         ("gpus.ecc_uncorrected_aggregate", True): [("n05", 1.0, 1 / 24)],
@@ -278,8 +278,8 @@ def test_a_counter_that_began_anew_counts_what_it_shows(fleet: Run) -> None:
     later = the_day_after(nodes)
     later["n03"]["rdma_ports"][0]["link_downed"] = 2
     words = kept("now", later), "--diff", kept("then", nodes)
-    (one,) = document(fleet, *words)["since"]["grown"]
-    assert one["nodes"] == [
+    (item,) = document(fleet, *words)["since"]["grown"]
+    assert item["nodes"] == [
         {"node": "n03", "by": 2.0, "per_hour": None, "began_anew": True}
     ]
 
@@ -301,7 +301,7 @@ def test_what_a_day_of_result_lines_does_not_tell_is_counted(fleet: Run) -> None
     then = result_lines("then.jsonl", nodes, driver__version=version)
     since = document(fleet, kept("now", nodes), "--diff", then)["since"]
     assert (since["changed"], since["not_known_now"]) == ([], [])
-    untold = {one["leaf"]: one["nodes"] for one in since["not_compared"]}
+    untold = {item["leaf"]: item["nodes"] for item in since["not_compared"]}
     assert untold["gpus.name"] == 2
     assert "driver.version" not in untold
 

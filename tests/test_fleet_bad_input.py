@@ -50,7 +50,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 
 def unread(ended: Ended) -> list[tuple[str, str]]:
     """The files that could not be read, and why."""
-    return [(one["file"], one["problem"]) for one in ended.data["nodes"]["unread"]]
+    return [(item["file"], item["problem"]) for item in ended.data["nodes"]["unread"]]
 
 
 @pytest.mark.parametrize("kind", few(BROKEN, {"empty", "half"}.__contains__))
@@ -68,11 +68,11 @@ def test_a_broken_file_is_named_and_no_pass(
     assert file == str(path)
     assert problem in said
     assert len(said) < 200
-    assert [one["node"] for one in ended.data["unfit"]] == [_NAME]
-    told = running(capsys, folder)
-    assert told.code == 3
-    assert "report_unread  on 1 node" in told.out
-    assert _NAME in told.out
+    assert [item["node"] for item in ended.data["unfit"]] == [_NAME]
+    result = running(capsys, folder)
+    assert result.code == 3
+    assert "report_unread  on 1 node" in result.out
+    assert _NAME in result.out
     # The same as a line among lines: the others are read.
     if b"\n" not in content.strip() and content.strip():
         file_of_lines = lines(tmp_path / "fleet.jsonl", nodes(4))
@@ -109,7 +109,7 @@ def test_snapshots_without_anything_in_them_are_inconclusive(
     ended = running(capsys, folder, "--expect", 3, "--output", "json")
     assert ended.code == 3
     assert ended.data["nodes"]["fit"] == 0
-    assert {one["state"] for one in ended.data["unfit"]} == {"inconclusive"}
+    assert {item["state"] for item in ended.data["unfit"]} == {"inconclusive"}
 
 
 @pytest.mark.parametrize("name", ["fifo.json", "fifo.jsonl", "fifo.json.gz"])
@@ -123,8 +123,8 @@ def test_a_pipe_in_the_folder_does_not_stop_the_run(name: str, tmp_path: Path) -
     ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (3, b"")
     said = {
-        Path(one["file"]).name: one["problem"]
-        for one in json.loads(ended.stdout)["nodes"]["unread"]
+        Path(item["file"]).name: item["problem"]
+        for item in json.loads(ended.stdout)["nodes"]["unread"]
     }
     assert said.keys() == {name, "zero.json", "zero.jsonl", "gone.json"}
     assert "No such file" in said.pop("gone.json")
@@ -172,15 +172,18 @@ def test_two_snapshots_of_one_node(tmp_path: Path, capsys: Capture) -> None:
     assert ended.data["nodes"]["reported"] == ended.data["nodes"]["synthetic"] == 3
     (twice,) = ended.data["nodes"]["repeated"]
     assert twice["name"] == _NAME
-    assert [Path(one).name for one in twice["files"]] == ["copy.json", f"{_NAME}.json"]
-    told = running(capsys, folder).out
-    assert "warning FT-042 node_reported_twice  on 1 node" in told
-    assert "24 GPUs" in told
+    assert [Path(file).name for file in twice["files"]] == [
+        "copy.json",
+        f"{_NAME}.json",
+    ]
+    result = running(capsys, folder).out
+    assert "warning FT-042 node_reported_twice  on 1 node" in result
+    assert "24 GPUs" in result
     fleet[_NAME]["gpus"][0]["remap_has_failed"] = True
     (folder / "copy.json").write_text(json.dumps(fleet[_NAME]), "utf-8")
     ended = running(capsys, folder, "--output", "json")
     assert ended.code == 1
-    assert [one["node"] for one in ended.data["unfit"]] == [_NAME]
+    assert [item["node"] for item in ended.data["unfit"]] == [_NAME]
 
 
 def test_the_same_machine_under_two_names(tmp_path: Path, capsys: Capture) -> None:
@@ -216,14 +219,14 @@ def test_the_worse_of_snapshot_and_result_line_counts(
         (folder / f"{name}.result.json").write_text(json.dumps(line), "utf-8")
     ended = running(capsys, folder, "--output", "json")
     assert ended.code == 1
-    assert {one["node"]: one["state"] for one in ended.data["unfit"]} == {
+    assert {item["node"]: item["state"] for item in ended.data["unfit"]} == {
         "node0002": "no-go",
         "node0003": "inconclusive",
         "node0004": "usage",
     }
-    told = running(capsys, folder).out
-    assert "its own pre-flight said no-go: gpu_link_below_slot" in told
-    assert "drain node0002\n" in told
+    answer = running(capsys, folder).out
+    assert "its own pre-flight said no-go: gpu_link_below_slot" in answer
+    assert "drain node0002\n" in answer
 
 
 @pytest.mark.parametrize("findings", [[], None, 3, [3], [{"level": "dire"}]])
@@ -242,7 +245,7 @@ def test_no_verdict_that_nobody_knows_is_go(tmp_path: Path, capsys: Capture) -> 
     fleet = {"n1": result("n1"), "n2": result("n2", "fine"), "n3": result("n3", "")}
     ended = running(capsys, lines(tmp_path / "r.jsonl", fleet), "--output", "json")
     assert ended.code == 4
-    assert [one["node"] for one in ended.data["unfit"]] == ["n2", "n3"]
+    assert [item["node"] for item in ended.data["unfit"]] == ["n2", "n3"]
 
 
 def test_a_killed_rank_is_missing_by_name(tmp_path: Path, capsys: Capture) -> None:
@@ -286,7 +289,7 @@ def test_no_list_holds_what_is_no_name_of_a_host(
     name: str, form: str, tmp_path: Path, capsys: Capture
 ) -> None:
     name = name if form != "kubernetes" or name != "ALL" else "a|b"
-    fleet = {one: result(one, "no-go") for one in (name, "good9")}
+    fleet = {item: result(item, "no-go") for item in (name, "good9")}
     path = lines(tmp_path / "r.jsonl", fleet)
     target = tmp_path / "drain"
     ended = running(capsys, path, "--drain-list", f"{form}={target}")
@@ -329,13 +332,13 @@ def test_no_escape_of_a_name_or_message_reaches_an_output(
         running(capsys, folder, path, "--drain-list", f"{form}={target}")
         text = target.read_text("utf-8")
         assert "n2" in text
-        assert not [one for one in text if not (one.isprintable() or one == "\n")]
+        assert not [item for item in text if not (item.isprintable() or item == "\n")]
 
 
 def test_names_that_differ_in_case_are_two_nodes(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    fleet: dict[str, Snapshot] = {one: result(one) for one in ("N1", "n1")}
+    fleet: dict[str, Snapshot] = {item: result(item) for item in ("N1", "n1")}
     path = lines(tmp_path / "r.jsonl", fleet)
     ended = running(capsys, path, "--expect", "n1", "--output", "json")
     assert ended.code != 0
@@ -361,7 +364,7 @@ def test_packed_lines_and_such_that_break_off(tmp_path: Path, capsys: Capture) -
 def test_a_line_beyond_all_limits_is_named_and_the_rest_read(
     suffix: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    some = [json.dumps(one).encode() for one in nodes(3).values()]
+    some = [json.dumps(node).encode() for node in nodes(3).values()]
     some.insert(1, b'"' + b"x" * 45_000_000)
     text = b"\n".join(some) + b"\n"
     path = tmp_path / f"fleet.{suffix}"

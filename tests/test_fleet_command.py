@@ -76,8 +76,8 @@ def real(cluster: Path) -> Path:
 def unfit(ended: Ended) -> dict[str, tuple[str, list[str]]]:
     """The nodes that are not fit, with their state and the rules against them."""
     return {
-        one["node"]: (one["state"], [reason["rule"] for reason in one["reasons"]])
-        for one in ended.data["unfit"]
+        item["node"]: (item["state"], [reason["rule"] for reason in item["reasons"]])
+        for item in ended.data["unfit"]
     }
 
 
@@ -184,9 +184,9 @@ def test_who_is_expected(tmp_path: Path, capsys: Capture) -> None:
     assert ended.code == 3
     assert ended.data["nodes"]["missing"] == ["node0005"]
     assert ended.data["nodes"]["unexpected"] == ["node0001"]
-    told = running(capsys, folder, "--expect", "node[0002-0005]").out
-    assert "node0005" in told
-    assert "node0001" in told
+    result = running(capsys, folder, "--expect", "node[0002-0005]").out
+    assert "node0005" in result
+    assert "node0001" in result
     # More than were expected, by number: nobody is missing, and it is told.
     ended = running(capsys, folder, "--expect", "3", "--output", "json")
     assert ended.data["nodes"]["expected"] == 3
@@ -367,12 +367,12 @@ def test_several_cores_say_what_one_says(many: tuple[Path, Path]) -> None:
     path = many[1]
     assert path.stat().st_size > 40_000_000  # more than two chunks
     for words in ((), ("--output", "json")):
-        one, two = (
+        item, two = (
             _process(path, "--cores", cores, *words, stdout=subprocess.PIPE)
             for cores in ("1", "2")
         )
-        assert (one.returncode, two.returncode) == (0, 0)
-        assert one.stdout == two.stdout
+        assert (item.returncode, two.returncode) == (0, 0)
+        assert item.stdout == two.stdout
 
 
 def test_result_lines_alone_are_judged(tmp_path: Path, capsys: Capture) -> None:

@@ -47,7 +47,7 @@ def test_a_fleet_that_is_well(tmp_path: Path, capsys: Capture) -> None:
 def test_a_fleet_with_every_kind_of_fault(tmp_path: Path, capsys: Capture) -> None:
     ended = running(capsys, broken(tmp_path / "fleet"), "--output", "json")
     holds(ended.data)
-    states = {one["node"]: one["state"] for one in ended.data["unfit"]}
+    states = {item["node"]: item["state"] for item in ended.data["unfit"]}
     assert states.items() >= {
         ("node0002", "no-go"),
         ("node0005", "unread"),
@@ -55,15 +55,15 @@ def test_a_fleet_with_every_kind_of_fault(tmp_path: Path, capsys: Capture) -> No
         ("node0008", "missing"),
         ("n9", "bug"),
     }
-    told = ended.data["nodes"]
+    result = ended.data["nodes"]
     assert (
-        told["fit"] + len([one for one in states if one not in _absent(told)])
-        == (told["reported"])
+        result["fit"] + len([item for item in states if item not in _absent(result)])
+        == (result["reported"])
     )
 
 
-def _absent(told: dict[str, Any]) -> set[str]:
-    return {*told["missing"], *(one["node"] for one in told["unread"])}
+def _absent(result: dict[str, Any]) -> set[str]:
+    return {*result["missing"], *(item["node"] for item in result["unread"])}
 
 
 def test_two_days_of_a_fleet(tmp_path: Path, capsys: Capture) -> None:
@@ -90,7 +90,7 @@ def test_a_fault_of_the_job_says_so(tmp_path: Path, capsys: Capture) -> None:
     folder = kept(tmp_path / "fleet", nodes(4))
     ended = running(capsys, folder, "--job", job, "--output", "json")
     holds(ended.data)
-    of_job = {one["rule"]: one["of_job"] for one in ended.data["findings"]}
+    of_job = {finding["rule"]: finding["of_job"] for finding in ended.data["findings"]}
     assert all(of_job.values()) or not of_job
 
 

@@ -47,9 +47,9 @@ def _told(judge: NodeJudge, node: dict[str, Any]) -> tuple[str, list[str], objec
 
 def _texts(findings: Sequence[Finding]) -> list[str]:
     return sorted(
-        f"{one.rule} {one.clause} {one.outcome} {one.subject} {one.message} "
-        f"{one.places} {one.missing}"
-        for one in findings
+        f"{finding.rule} {finding.clause} {finding.outcome} {finding.subject} "
+        f"{finding.message} {finding.places} {finding.missing}"
+        for finding in findings
     )
 
 

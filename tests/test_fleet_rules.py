@@ -25,7 +25,7 @@ from speccheck.validator.simulation.planting import Plant, Planting
 from speccheck.validator.simulation.shape import instances
 from speccheck.validator.sources.context import Context
 
-RULES = tuple(one.name for one in rule_entries() if one.scope == "fleet")
+RULES = tuple(entry.name for entry in rule_entries() if entry.scope == "fleet")
 # Faults that only a comparison finds, with all that must find them.
 OF_FLEETS = {
     "driver_drift": {"driver_differs_across_nodes"},
@@ -74,10 +74,10 @@ def of_fleet(
     is_measured: bool = False,
 ) -> tuple[Finding, ...]:
     """What the rules of fleets say of synthetic nodes, as files of a folder."""
-    has_measurements = is_measured or any(one.fault.is_measured for one in plants)
+    has_measurements = is_measured or any(item.fault.is_measured for item in plants)
     for written in nodes(fleet, Planting(plants, has_measurements)):
-        for one in written:
-            (folder / one.file).write_text(one.text, encoding="utf-8")
+        for item in written:
+            (folder / item.file).write_text(item.text, encoding="utf-8")
     request = Request(
         arguments=(),
         judging=Judging(context=Context(), selection=Selection(select=RULES)),
@@ -91,7 +91,11 @@ def of_fleet(
 
 
 def failures(found: tuple[Finding, ...]) -> list[tuple[str, tuple[str, ...]]]:
-    return [(one.rule, one.hosts) for one in found if one.outcome in {"fail", "error"}]
+    return [
+        (finding.rule, finding.hosts)
+        for finding in found
+        if finding.outcome in {"fail", "error"}
+    ]
 
 
 def planted(name: str, *numbers: int) -> Plant:
@@ -100,7 +104,7 @@ def planted(name: str, *numbers: int) -> Plant:
 
 def test_there_are_rules_on_fleets() -> None:
     assert len(RULES) >= 25
-    assert {name for name, one in FAULTS.items() if one.is_fleet} == OF_FLEETS.keys()
+    assert {name for name, item in FAULTS.items() if item.is_fleet} == OF_FLEETS.keys()
 
 
 @pytest.mark.parametrize("profile", few(instances(), {*EVERYDAY}.__contains__))
@@ -108,7 +112,9 @@ def test_a_healthy_fleet_of_any_type_has_no_failure(
     profile: str, tmp_path: Path
 ) -> None:
     found = of_fleet(SimulatedFleet(8, profile, 5), tmp_path)
-    assert failures(found) == [], [one.message for one in found if one.hosts]
+    assert failures(found) == [], [
+        finding.message for finding in found if finding.hosts
+    ]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -131,7 +137,11 @@ def test_a_healthy_fleet_of_any_size_has_no_failure(
 ) -> None:
     found = of_fleet(SimulatedFleet(count, profile, seed), tmp_path)
     assert failures(found) == []
-    unknown = {one.rule or one.clause for one in found if one.outcome == "unknown"}
+    unknown = {
+        finding.rule or finding.clause
+        for finding in found
+        if finding.outcome == "unknown"
+    }
     assert unknown <= {"reports_scattered"}, unknown
 
 
@@ -140,8 +150,10 @@ def test_healthy_nodes_that_measured_are_no_outliers(
     profile: str, tmp_path: Path
 ) -> None:
     found = of_fleet(SimulatedFleet(40, profile, 8), tmp_path, is_measured=True)
-    assert failures(found) == [], [one.message for one in found if one.hosts]
-    (rates,) = (one for one in found if one.rule == "slower_than_the_fleet")
+    assert failures(found) == [], [
+        finding.message for finding in found if finding.hosts
+    ]
+    (rates,) = (finding for finding in found if finding.rule == "slower_than_the_fleet")
     assert rates.outcome == "pass"
 
 
@@ -155,7 +167,7 @@ def test_a_fault_is_found_on_exactly_its_nodes(name: str, tmp_path: Path) -> Non
     if name in OF_FLEETS:
         assert {rule for rule, _ in found} == expected, found
     for rule in expected:
-        hosts = {host for one, hosts in found if one == rule for host in hosts}
+        hosts = {host for item, hosts in found if item == rule for host in hosts}
         assert hosts == odd, found
 
 
@@ -165,10 +177,14 @@ def test_a_fault_is_found_on_exactly_its_nodes(name: str, tmp_path: Path) -> Non
 def test_no_fault_accuses_another_node(name: str, tmp_path: Path) -> None:
     fleet = SimulatedFleet(9, FAULTS[name].instance, 4)
     found = of_fleet(fleet, tmp_path, (planted(name, 4),))
-    assert not [one for one in found if one.outcome == "error"]
-    accused = {host for one in found for host in one.hosts}
+    assert not [finding for finding in found if finding.outcome == "error"]
+    accused = {host for finding in found for host in finding.hosts}
     assert accused <= {"node0005"}, failures(found)
-    nobody = [one.message for one in found if one.outcome == "fail" and not one.hosts]
+    nobody = [
+        finding.message
+        for finding in found
+        if finding.outcome == "fail" and not finding.hosts
+    ]
     assert nobody == []
 
 
@@ -179,7 +195,9 @@ def test_many_faults_are_told_apart(tmp_path: Path) -> None:
     for number, name in enumerate(names):
         (rule,) = OF_FLEETS[name]
         assert any(
-            f"node{2 * number + 1:04d}" in hosts for one, hosts in found if one == rule
+            f"node{2 * number + 1:04d}" in hosts
+            for item, hosts in found
+            if item == rule
         ), name
     accused = {host for _, hosts in found for host in hosts}
     assert accused == {f"node{2 * number + 1:04d}" for number in range(len(names))}
@@ -200,7 +218,7 @@ def test_healthy_values_are_hardly_ever_outliers(clause: str) -> None:
     values = [dice.gauss(100, 2) for _ in range(80_000)]
     found = distance_of(values, limit["deviations"], limit["scale"], 0, 0)
     assert found.deviation == pytest.approx(2, rel=0.02)
-    assert not [one for one in values if abs(one - found.median) > found.most]
+    assert not [value for value in values if abs(value - found.median) > found.most]
 
 
 def test_distances_of_equal_values_are_the_floor() -> None:
@@ -216,7 +234,9 @@ def test_the_middle_is_that_of_the_standard_library() -> None:
         values = [dice.choice([1.0, 2.0, 3.5, 9.0]) for _ in range(count)]
         found = distance_of(values, 1, 1, 0, 0)
         assert found.median == median(values)
-        assert found.deviation == median([abs(one - found.median) for one in values])
+        assert found.deviation == median(
+            [abs(value - found.median) for value in values]
+        )
 
 
 def test_findings_do_not_change_what_they_read(tmp_path: Path) -> None:

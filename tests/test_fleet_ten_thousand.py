@@ -39,9 +39,9 @@ class Many:
 @pytest.fixture(scope="module")
 def many() -> Iterator[Many]:
     """Judged once."""
-    with fleet_report.a_fleet(10_000, fleet_report.MANY_FAULTS) as told:
+    with fleet_report.a_fleet(10_000, fleet_report.MANY_FAULTS) as result:
         manifest = json.loads(Path("pre/simulation.json").read_text("utf-8"))
-        yield Many(told, manifest["planted"])
+        yield Many(result, manifest["planted"])
 
 
 def _blamed(many: Many) -> dict[str, set[str]]:

@@ -54,11 +54,11 @@ def test_the_engine_file_is_read_beside_the_file_and_above_it(
         "ds.json",
     ]
     conflict = next(
-        one
-        for one in found["findings"]
-        if one["rule"] == "conflicting_statements" and one["outcome"] == "fail"
+        finding
+        for finding in found["findings"]
+        if finding["rule"] == "conflicting_statements" and finding["outcome"] == "fail"
     )
-    places = {(Path(one["file"]).name, one["line"]) for one in conflict["places"]}
+    places = {(Path(place["file"]).name, place["line"]) for place in conflict["places"]}
     assert places == {("train.yaml", 2), ("ds.json", 1)}
 
 

@@ -46,7 +46,7 @@ def recovering(name: str, **changes: object) -> Quantity:
 
 def test_names_that_reports_rely_on() -> None:
     found = checkpoint_forecast(plan(BLOOM))
-    assert [(one.name, one.unit) for one in found.quantities] == [
+    assert [(item.name, item.unit) for item in found.quantities] == [
         ("size", "bytes"),
         ("stored", "bytes"),
         ("write_time", "seconds"),
@@ -58,7 +58,7 @@ def test_names_that_reports_rely_on() -> None:
         ("effective_share", "share"),
     ]
     found = recovery_forecast(plan(BLOOM))
-    assert [(one.name, one.unit) for one in found.quantities] == [
+    assert [(item.name, item.unit) for item in found.quantities] == [
         ("detect", "seconds"),
         ("abort", "seconds"),
         ("replace", "seconds"),
@@ -73,9 +73,9 @@ def test_names_that_reports_rely_on() -> None:
 def test_an_empty_plan_says_what_each_needs() -> None:
     forecasts = (checkpoint_forecast(plan({})), recovery_forecast(plan({})))
     for forecast in forecasts:
-        for one in forecast.quantities:
-            assert one.estimate is None, one.name
-            assert one.missing, one.name
+        for item in forecast.quantities:
+            assert item.estimate is None, item.name
+            assert item.missing, item.name
 
 
 def test_a_save_of_bloom() -> None:
@@ -198,7 +198,7 @@ def test_experts_of_unknown_size_count_for_nothing() -> None:
     """Their lower bound is zero parameters, of which no checkpoint has a size."""
     dimensions = {"layers": 32, "hidden_size": 4096, "attention_heads": 32}
     named: dict[str, object] = {
-        f"model__{name}": one for name, one in dimensions.items()
+        f"model__{name}": item for name, item in dimensions.items()
     }
     found = saving("size", model__parameters=None, model__experts=8, **named)
     assert found.missing == ("model.parameters",)
@@ -215,9 +215,9 @@ def test_spares_for_a_day_of_repair() -> None:
 def test_sizes_of_no_job_end_no_forecast(size: int) -> None:
     """Rules of their own refuse them; a division by zero helps nobody."""
     for base in (BLOOM, ALL_PHASES):
-        numbers = [name for name, one in base.items() if type(one) in {int, float}]
+        numbers = [name for name, item in base.items() if type(item) in {int, float}]
         for name in numbers:
             odd = plan({**base, name: size})
             for forecast in (checkpoint_forecast(odd), recovery_forecast(odd)):
-                for one in forecast.quantities:
-                    assert one.estimate is not None or one.missing, (name, one.name)
+                for item in forecast.quantities:
+                    assert item.estimate is not None or item.missing, (name, item.name)

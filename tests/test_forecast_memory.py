@@ -89,14 +89,14 @@ def named(forecast: Forecast, name: str) -> Estimate:
 def test_the_parts_add_up_to_the_total(plans: Plans) -> None:
     found = memory_forecast(plans())
     assert found.subject == "memory"
-    assert [one.name for one in found.quantities] == NAMES
-    parts = [one.need() for one in found.quantities[:-1]]
+    assert [item.name for item in found.quantities] == NAMES
+    parts = [item.need() for item in found.quantities[:-1]]
     total = named(found, "total")
     assert total.kind == "calibrated"
-    assert total.value == pytest.approx(sum(one.value for one in parts))
-    assert total.lower == pytest.approx(sum(one.lower for one in parts))
-    assert all(one.lower <= one.value <= one.upper for one in (*parts, total))
-    assert not any(one.missing for one in found.quantities)
+    assert total.value == pytest.approx(sum(part.value for part in parts))
+    assert total.lower == pytest.approx(sum(part.lower for part in parts))
+    assert all(item.lower <= item.value <= item.upper for item in (*parts, total))
+    assert not any(item.missing for item in found.quantities)
 
 
 def test_the_limit_is_the_memory_of_the_gpu(plans: Plans) -> None:

@@ -152,8 +152,8 @@ def test_of_two_ways_to_know_the_one_that_tells_more_is_named() -> None:
     gpu = ("cluster.accelerator_memory_bytes", "cluster.power_watts")
     lacking = Quantity("power", "watts", missing=gpu)
     known = Quantity("nodes", "count", exactly(4, ""))
-    (told,) = lines(Forecast("energy", (known, lacking)), full=True)[-1:]
-    assert " ".join(told.split()) == (
+    (result,) = lines(Forecast("energy", (known, lacking)), full=True)[-1:]
+    assert " ".join(result.split()) == (
         "to predict more: add --gpu by its full name (H100-SXM5-80GB) or --instance"
     )
 
@@ -171,8 +171,8 @@ def test_no_row_is_wider_than_the_terminal_if_a_narrow_gap_can_help() -> None:
 
 def test_full_adds_note_range_and_source() -> None:
     found = within(10 * GB, 0.2, "torchtitan rows", "FSDP2")
-    one = Quantity("activations", "bytes", found, (), "8,192 tokens x 32 layers")
-    assert lines(Forecast("memory", (one,)), full=True)[2:] == [
+    item = Quantity("activations", "bytes", found, (), "8,192 tokens x 32 layers")
+    assert lines(Forecast("memory", (item,)), full=True)[2:] == [
         "        8,192 tokens x 32 layers",
         "        valid for FSDP2",
         "        source: torchtitan rows",

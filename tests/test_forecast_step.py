@@ -274,11 +274,11 @@ def test_published_steps_lie_within_the_forecast() -> None:
     """82 steps of BLOOM's search."""
     found = list(step_predictions())
     assert len(found) == 82
-    for one in found:
-        assert one.published is not None
-        assert one.lower is not None
-        assert one.upper is not None
-        assert one.lower <= one.published <= one.upper, one.id
+    for finding in found:
+        assert finding.published is not None
+        assert finding.lower is not None
+        assert finding.upper is not None
+        assert finding.lower <= finding.published <= finding.upper, finding.id
 
 
 def test_energy_of_a_stated_step() -> None:
@@ -339,7 +339,8 @@ def test_names_and_units_are_those_of_the_report(of: dict[str, object]) -> None:
     made = (step_forecast, energy_forecast, batch_forecast)
     found = [forecast(plan(of)) for forecast in made]
     names = {
-        one.subject: {each.name: each.unit for each in one.quantities} for one in found
+        finding.subject: {each.name: each.unit for each in finding.quantities}
+        for finding in found
     }
     assert names == _NAMES
 
@@ -347,9 +348,9 @@ def test_names_and_units_are_those_of_the_report(of: dict[str, object]) -> None:
 def test_nothing_is_forecast_of_nothing() -> None:
     """Each quantity names a leaf that would give it."""
     for forecast in (step_forecast, energy_forecast, batch_forecast):
-        for one in forecast(plan({})).quantities:
-            assert one.estimate is None, one.name
-            assert one.missing, one.name
+        for item in forecast(plan({})).quantities:
+            assert item.estimate is None, item.name
+            assert item.missing, item.name
 
 
 def test_tokens_of_a_rank_and_of_the_step() -> None:
@@ -376,7 +377,10 @@ def test_sizes_of_nothing_give_no_forecast(base: dict[str, object], size: int) -
     for name in numbers:
         odd = plan({**base, name: size})
         for forecast in (step_forecast, energy_forecast, batch_forecast):
-            for one in forecast(odd).quantities:
-                assert one.estimate is None or one.estimate.lower >= 0, (name, one.name)
+            for item in forecast(odd).quantities:
+                assert item.estimate is None or item.estimate.lower >= 0, (
+                    name,
+                    item.name,
+                )
     step = step_forecast(plan({**base, "model.layers": size})).named("model_flops")
     assert step.note == f"{size} allows no forecast"

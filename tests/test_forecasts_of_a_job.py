@@ -35,11 +35,11 @@ def forecasts(
     command = ["plan", job, "--instance", "p5.48xlarge", "--output", "json", *words]
     assert main(command) == 0
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    return {one["subject"]: one for one in plan["forecasts"]}
+    return {item["subject"]: item for item in plan["forecasts"]}
 
 
 def values(forecast: dict[str, Any]) -> dict[str, float | None]:
-    return {one["name"]: one["value"] for one in forecast["quantities"]}
+    return {item["name"]: item["value"] for item in forecast["quantities"]}
 
 
 def test_a_plan_shows_every_subject_of_the_report(

@@ -1,4 +1,4 @@
-"""Copies of a framework are told apart by their options, and asked for no others."""
+"""A copy of a framework is known by its options; no advice names one it lacks."""
 
 import pytest
 

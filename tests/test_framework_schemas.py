@@ -62,7 +62,7 @@ def validator_of(name: str) -> jsonschema.Draft7Validator:
 def errors(name: str, document: Any) -> list[str]:  # noqa: ANN401 - any document
     """The places that a schema points at, as dotted paths."""
     found = validator_of(name).iter_errors(document)
-    return [".".join(str(part) for part in one.absolute_path) for one in found]
+    return [".".join(str(part) for part in finding.absolute_path) for finding in found]
 
 
 def loaded(name: str, text: str, suffix: str = "") -> Any:  # noqa: ANN401 - as above
@@ -82,7 +82,7 @@ def parts(schema: object) -> list[dict[str, Any]]:
     """A schema and all within it, names of keys aside."""
     found: list[dict[str, Any]] = []
     if isinstance(schema, list):
-        return [part for one in schema for part in parts(one)]
+        return [part for item in schema for part in parts(item)]
     if isinstance(schema, dict):
         found.append(schema)
         for key, value in schema.items():
@@ -336,7 +336,7 @@ class EditorLoader(yaml.SafeLoader):
 
 
 EditorLoader.yaml_implicit_resolvers = {
-    first: [one for one in rules if one[0].rpartition(":")[2] in {"null", "merge"}]
+    first: [rule for rule in rules if rule[0].rpartition(":")[2] in {"null", "merge"}]
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 for kind, pattern in (
@@ -358,9 +358,9 @@ def test_editors_find_the_same_in_published_files() -> None:
             if keys := wrong_keys(name, document):
                 found[(public[path].repository, public[path].path)] = keys
     files = {
-        one: keys
-        for one, keys in argued().items()
-        if not one[1].endswith(".json")  # that has one reading
+        item: keys
+        for item, keys in argued().items()
+        if not item[1].endswith(".json")  # that has one reading
     }
     assert found == files
 
@@ -368,7 +368,7 @@ def test_editors_find_the_same_in_published_files() -> None:
 def wrong_keys(name: str, document: Any) -> set[str]:  # noqa: ANN401 - any document
     """The keys that a schema points at."""
     errors_found = validator_of(name).iter_errors(document)
-    return {key for one in errors_found for key in keys_of(one)}
+    return {key for finding in errors_found for key in keys_of(finding)}
 
 
 def keys_of(error: jsonschema.ValidationError) -> list[str]:
@@ -392,7 +392,7 @@ def test_entries_for_schemastore_name_schemas() -> None:
     for entry in catalogue():
         name = entry["url"].rpartition("/")[2].removesuffix(".json")
         assert name in DIALECTS
-        assert all(re.search("[a-z]{4}", one) for one in entry["fileMatch"])
+        assert all(re.search("[a-z]{4}", item) for item in entry["fileMatch"])
 
 
 @needs_corpus
@@ -404,9 +404,9 @@ def test_entries_for_schemastore_take_no_file_of_others() -> None:
         for pattern in entry["fileMatch"]:
             anywhere = pattern if pattern.startswith("**/") else f"**/{pattern}"
             wanted = re.compile(fnmatch.translate(anywhere.replace("**/", "*/")))
-            for path, one in public.items():
+            for path, item in public.items():
                 # SchemaStore sees paths below any folder
-                if wanted.fullmatch(f"/{one.repository}/{one.path}"):
-                    assert path.parent.name == name, (pattern, one.path)
+                if wanted.fullmatch(f"/{item.repository}/{item.path}"):
+                    assert path.parent.name == name, (pattern, item.path)
                     taken += 1
     assert taken >= 20

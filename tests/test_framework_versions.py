@@ -44,16 +44,18 @@ def judged(folder: Path, version: str | None = None, **files: str) -> JudgedPlan
 def found(plan: JudgedPlan, rule: str, outcome: str = "fail") -> list[list[str]]:
     """Where the findings of a rule stand, as `file:line`."""
     return [
-        [f"{Path(place.file).name}:{place.line}" for place in one.locations]
-        for one in plan.findings
-        if one.finding.rule == rule and one.finding.outcome == outcome
+        [f"{Path(place.file).name}:{place.line}" for place in finding.locations]
+        for finding in plan.findings
+        if finding.finding.rule == rule and finding.finding.outcome == outcome
     ]
 
 
 def test_without_a_version_a_removed_key_is_in_doubt(tmp_path: Path) -> None:
     plan = judged(tmp_path)
     assert found(plan, REMOVED) == []
-    (doubt,) = [one.finding for one in plan.findings if one.finding.rule == REMOVED]
+    (doubt,) = [
+        finding.finding for finding in plan.findings if finding.finding.rule == REMOVED
+    ]
     assert (doubt.outcome, doubt.missing) == ("unknown", ("run.framework_version",))
 
 
@@ -76,9 +78,9 @@ def test_a_pin_beside_the_file_tells_that_the_key_is_gone(
     plan = judged(tmp_path)
     assert found(plan, REMOVED) == [["sft.yaml:6", f"{name}:{line}"]]
     (failure,) = [
-        one
-        for one in plan.findings
-        if one.finding.rule == REMOVED and one.finding.outcome == "fail"
+        finding
+        for finding in plan.findings
+        if finding.finding.rule == REMOVED and finding.finding.outcome == "fail"
     ]
     assert "transformers" in failure.locations[1].text.lower()
 
@@ -154,9 +156,9 @@ def test_releases_of_another_framework_may_differ_too(tmp_path: Path) -> None:
     )
     assert found(plan, CONFLICT) == [["requirements.txt:1", "uv.lock:2"]]
     (conflict,) = [
-        one.finding
-        for one in plan.findings
-        if one.finding.rule == CONFLICT and one.finding.outcome == "fail"
+        finding.finding
+        for finding in plan.findings
+        if finding.finding.rule == CONFLICT and finding.finding.outcome == "fail"
     ]
     assert conflict.message == "deepspeed version is stated as 0.14.0 and as 0.15.4"
 

@@ -44,8 +44,8 @@ def read(folder: Path, **texts: str) -> list[ReadFile]:
 
 def groups(files: list[ReadFile], folder: Path) -> list[list[str]]:
     return [
-        [str(Path(file.status.path).relative_to(folder)) for file in one.files]
-        for one in group(files)
+        [str(Path(file.status.path).relative_to(folder)) for file in item.files]
+        for item in group(files)
     ]
 
 
@@ -160,7 +160,7 @@ def test_a_script_that_starts_several_runs_makes_no_plan_of_them(
 
 def test_documents_of_one_file_are_apart(tmp_path: Path) -> None:
     files = read(tmp_path, two_yaml=f"{TRAINER}---\n{TRAINER}")
-    assert [len(one.files) for one in group(files)] == [1, 1]
+    assert [len(item.files) for item in group(files)] == [1, 1]
 
 
 def test_nothing_makes_no_plan() -> None:
@@ -185,7 +185,7 @@ def test_a_folder_does_not_join_two_configurations_by_way_of_a_third_file(
     )
     found = groups(files, tmp_path)
     assert ["conf/b.yaml", "job.sbatch"] in found
-    assert all(not {"a.yaml", "conf/b.yaml"} <= set(one) for one in found)
+    assert all(not {"a.yaml", "conf/b.yaml"} <= set(finding) for finding in found)
 
 
 def test_two_scripts_that_start_one_configuration_are_two_plans(
@@ -202,12 +202,12 @@ def test_two_scripts_that_start_one_configuration_are_two_plans(
 
 def test_files_named_together_are_one_plan_wherever_they_lie(tmp_path: Path) -> None:
     files = read(tmp_path, a__train_yaml=TRAINER, b__job_env=ENVIRONMENT)
-    files = [one._replace(status=one.status._replace(named=True)) for one in files]
+    files = [file._replace(status=file.status._replace(named=True)) for file in files]
     (plan,) = group(files)
     assert len(plan.files) == 2
     assert plan.reasons == ("named together, one file of each kind",)
     # The files of a commit are named together, and have nothing else in common.
-    assert [len(one.files) for one in group(files, by_folder=True)] == [1, 1]
+    assert [len(item.files) for item in group(files, by_folder=True)] == [1, 1]
 
 
 def test_the_reasons_are_told(tmp_path: Path) -> None:
@@ -248,4 +248,4 @@ def test_parts_of_one_gpt_neox_configuration_are_one_plan(tmp_path: Path) -> Non
     # Two models share most keys: they are variants, and the paths are nobody's.
     other = NEOX_MODEL.replace("16", "32")
     files = read(tmp_path, large_yml=other, local_yml=NEOX_PATHS, model_yml=NEOX_MODEL)
-    assert [len(one.files) for one in group(files)] == [1, 1, 1]
+    assert [len(item.files) for item in group(files)] == [1, 1, 1]

@@ -340,7 +340,7 @@ def implausible_numbers(row: dict[str, Any]) -> Iterator[str]:
 
 
 def implausible_peaks(row: dict[str, Any]) -> Iterator[str]:
-    peak = {dtype: one["value"] for dtype, one in row.get("dense_peak", {}).items()}
+    peak = {dtype: item["value"] for dtype, item in row.get("dense_peak", {}).items()}
     for dtype in ("fp8", "fp4"):
         if dtype in peak and not row[dtype]:
             yield f"a peak of {dtype}, which it lacks"

@@ -130,8 +130,8 @@ def test_a_pci_device_is_one_accelerator() -> None:
 def test_a_driver_name_leads_to_its_own_row() -> None:
     for row in ACCELERATORS["accelerators"]:
         for name in row.get("driver_names", ()):
-            told = f"NVIDIA {name}" if row["vendor"] == "NVIDIA" else name
-            gpu = Gpu({"name": told}, FILE, ("gpus", 0), "GPU 0")
+            result = f"NVIDIA {name}" if row["vendor"] == "NVIDIA" else name
+            gpu = Gpu({"name": result}, FILE, ("gpus", 0), "GPU 0")
             assert gpu_profiles().of(gpu).id == row["id"]
 
 
@@ -159,9 +159,9 @@ def faults_of_conflict(conflict: dict[str, Any]) -> Iterator[str]:
 def test_each_source_of_a_conflict_is_named() -> None:
     used = {
         name
-        for one in CONFLICTS["conflicts"]
-        for told in one["readings"]
-        for name in told["source"].split("; ")
+        for item in CONFLICTS["conflicts"]
+        for result in item["readings"]
+        for name in result["source"].split("; ")
     }
     assert used == CONFLICTS["sources"].keys()
     for rows in (ACCELERATORS, INSTANCES):
@@ -187,7 +187,7 @@ def test_what_nobody_knows_is_compiled_as_a_conflict() -> None:
         ("aws-p6e-gb200", "network_adapters"),
         ("aws-p5", "pcie_generation_maximum"),
     }
-    assert len(left_open) == sum("used" not in one for one in CONFLICTS["conflicts"])
+    assert len(left_open) == sum("used" not in item for item in CONFLICTS["conflicts"])
 
 
 def test_a_conflict_about_nothing_is_refused() -> None:

@@ -89,13 +89,16 @@ def week(run: Run) -> Fleet:
 def test_a_week_is_told_run_by_run(run: Run) -> None:
     week(run)
     found = told(run)
-    runs = [(one["verdict"], one["fit"], one["nodes"]) for one in found["runs"]]
+    runs = [(item["verdict"], item["fit"], item["nodes"]) for item in found["runs"]]
     assert runs == [("go", 4, 4), ("no-go", 3, 4), ("go", 4, 4), ("go", 4, 4)]
-    flips = [(one["node"], one["before"], one["now"]) for one in found["flips"]]
+    flips = [(item["node"], item["before"], item["now"]) for item in found["flips"]]
     assert flips == [("n02", "fit", "no-go"), ("n02", "no-go", "fit")]
     assert "gpu_needs_recovery" in found["flips"][0]["reason"]
     usual = healthy_fleet(1)["n01"]["driver"]["ofed_version"]
-    changes = [(one["nodes"], one["before"], one["now"]) for one in found["changes"]]
+    changes = [
+        (change["nodes"], change["before"], change["now"])
+        for change in found["changes"]
+    ]
     assert changes == [
         ("n01", None, "OFED-25"),
         (None, usual, "OFED-25"),
@@ -113,19 +116,21 @@ def test_a_week_is_told_run_by_run(run: Run) -> None:
 def test_a_node_is_told_by_itself(run: Run) -> None:
     nodes = week(run)
     found = told(run, "--node", "n04")
-    assert [one["state"] for one in found["verdicts"]] == ["fit"] * 4
+    assert [verdict["state"] for verdict in found["verdicts"]] == ["fit"] * 4
     usual = healthy_fleet(1)["n01"]["driver"]["ofed_version"]
-    assert [(one["leaf"], one["before"], one["now"]) for one in found["changes"]] == [
-        ("driver.ofed_version", usual, {"not_known": "not permitted"})
-    ]
+    assert [
+        (change["leaf"], change["before"], change["now"]) for change in found["changes"]
+    ] == [("driver.ofed_version", usual, {"not_known": "not permitted"})]
     (heat,) = (
-        one for one in found["numbers"] if one["leaf"] == "gpus.temperature_celsius"
+        number
+        for number in found["numbers"]
+        if number["leaf"] == "gpus.temperature_celsius"
     )
     last = nodes["n04"]["gpus"][0]["temperature_celsius"]
     assert [point["value"] for point in heat["points"]] == [last - 10] * 3 + [last]
     assert heat["points"][-1]["usual"] < last
     found = told(run, "--node", "n01")
-    assert [(one["before"], one["now"]) for one in found["changes"]] == [
+    assert [(change["before"], change["now"]) for change in found["changes"]] == [
         (usual, "OFED-25")  # once: that the others followed is no change of it
     ]
 
@@ -192,8 +197,10 @@ def test_missing_nodes_are_part_of_a_run(run: Run) -> None:
     del nodes["n03"]
     add(run, nodes, 2, code=3)
     found = told(run)
-    assert [(one["node"], one["now"]) for one in found["flips"]] == [("n03", "missing")]
-    assert [(one["node"], one["state"]) for one in found["not_fit"]] == [
+    assert [(item["node"], item["now"]) for item in found["flips"]] == [
+        ("n03", "missing")
+    ]
+    assert [(item["node"], item["state"]) for item in found["not_fit"]] == [
         ("n03", "missing")
     ]
     assert told(run, "--node", "n03")["changes"] == []
@@ -207,7 +214,7 @@ def test_a_run_to_which_nobody_came_changes_no_value(run: Run) -> None:
     assert run("fleet", "none", "--expect", "n01", "--history", "h.db")[0] == 3
     add(run, nodes, 2)
     found = told(run, "--days", "100000")
-    assert [one["fit"] for one in found["runs"]] == [2, 2, 0]  # its time is today's
+    assert [item["fit"] for item in found["runs"]] == [2, 2, 0]  # its time is today's
     assert found["changes"] == []
 
 
@@ -232,9 +239,9 @@ def test_processes_that_write_one_file_lose_nothing(run: Run) -> None:
         )
         for some in (folders[::3], folders[1::3], folders[2::3], folders[::3])
     ]
-    assert [one.wait(timeout=120) for one in writers] == [0, 0, 0, 0]
+    assert [item.wait(timeout=120) for item in writers] == [0, 0, 0, 0]
     found = told(run)
-    assert [one["fit"] for one in found["runs"]] == [2] * 9
+    assert [item["fit"] for item in found["runs"]] == [2] * 9
     assert found["changes"] == []
     with closing(sqlite3.connect("h.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -324,7 +331,7 @@ def test_a_file_that_is_something_else_is_left_as_it_is(run: Run, kind: str) -> 
         assert (code, err.count("\n")) == (2, 1)
         assert says in err
     assert before == (path.read_bytes() if path.is_file() else b"")
-    assert sorted(one.name for one in Path().iterdir()) == ["h.db", "now"]
+    assert sorted(item.name for item in Path().iterdir()) == ["h.db", "now"]
 
 
 @pytest.mark.parametrize(
@@ -360,7 +367,7 @@ def test_hostile_evidence_is_kept_and_told_harmlessly(run: Run) -> None:
     assert "\x1b" not in out
     assert token not in out
     assert token.encode() not in Path("h.db").read_bytes()
-    changed = {one["leaf"]: one["now"] for one in told(run)["changes"]}
+    changed = {change["leaf"]: change["now"] for change in told(run)["changes"]}
     assert changed["host.board"] == "?unknown to all"
     assert "DROP TABLE runs" in changed["host.product"]
 

@@ -167,7 +167,7 @@ def test_the_plain_path_imports_only_what_it_needs(
         name
         for name in seen["modules"]
         if name in _NOT_ON_THE_PLAIN_PATH
-        or name.startswith(tuple(f"{one}." for one in _NOT_ON_THE_PLAIN_PATH))
+        or name.startswith(tuple(f"{item}." for item in _NOT_ON_THE_PLAIN_PATH))
     ]
     assert not loaded
 

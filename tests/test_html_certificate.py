@@ -232,9 +232,9 @@ def test_a_page_is_bounded_whatever_the_certificate_holds(predicate: Predicate) 
 def test_numbers_that_no_machine_has_break_no_drawing(
     predicate: Predicate, value: float
 ) -> None:
-    for one in predicate["measurements"]:
+    for measurement in predicate["measurements"]:
         for field in ("median", "p5", "least", "most", "floor", "ceiling"):
-            one[field] = value
+            measurement[field] = value
     predicate["measurements"][6]["conditions"]["size_bytes"] = 10**400
     Page(certificate_page(predicate))
 
@@ -252,8 +252,8 @@ def test_the_text_is_one_screen(predicate: Predicate) -> None:
     assert len(lines) <= 28
     assert max(map(len, lines)) <= 80
     assert lines[0] == "SYNTHETIC: made by speccheck simulate; this certifies nothing"
-    told = "azure-nd96isr-h100-v5 of azure · edition 1.0 (approved) · 3 specimens"
-    assert told in lines
+    result = "azure-nd96isr-h100-v5 of azure · edition 1.0 (approved) · 3 specimens"
+    assert result in lines
     assert "L3 on 3 tracks, L2 on 3 tracks" in lines
     assert "checkpoint-recovery     ✓   ✓   ✗     100%" in lines
     assert "    no L3: 75% of what applies was judged, 90% must be" in lines

@@ -125,8 +125,8 @@ def test_ten_thousand_nodes_stay_below_two_megabytes(
         for n in range(MANY)
     )
     verdict = fleet_verdict(run)._replace(unfit=unfit)
-    told = told_fleet(run, verdict)
-    text = "".join(fleet_html(told))
+    result = told_fleet(run, verdict)
+    text = "".join(fleet_html(result))
     assert len(text) < 2_000_000
     assert text.count('<i class="x"') == MANY + 1  # and that of the legend
     page = Page(text)

@@ -100,7 +100,7 @@ def test_the_policy_lets_no_other_script_run(tab: Browser, certificate: Path) ->
     )
     assert tab.value("window.harmed === undefined") is True
     assert len(tab.complaints) == 2
-    assert all("Content Security Policy" in one for one in tab.complaints)
+    assert all("Content Security Policy" in item for item in tab.complaints)
 
 
 @_EACH
@@ -169,21 +169,21 @@ def test_the_filter_of_a_fleet_leaves_the_map_whole(tab: Browser, fleet: Path) -
 
 def test_a_cell_tells_its_node(tab: Browser, fleet: Path) -> None:
     tab.show(fleet)
-    told = "document.getElementById('told').textContent"
-    assert tab.value(told).startswith("Point at a node")
+    result = "document.getElementById('told').textContent"
+    assert tab.value(result).startswith("Point at a node")
     at = "document.querySelectorAll('#fleet-map i')"
     tab.value(f"{at}[16].click()")
-    assert tab.value(told) == (
+    assert tab.value(result) == (
         "node0017: no-go: gpu_link_below_slot: GPU 1: generation 4 is the most that "
         "the PCIe link can do; its peers have generation 5"
     )
     tab.value(f"{at}[0].click()")
-    assert tab.value(told) == "node0001: fit"
+    assert tab.value(result) == "node0001: fit"
     tab.value(
         "document.getElementById('fleet-map')"
         ".dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}))"
     )
-    assert tab.value(told) == "node0002: fit"
+    assert tab.value(result) == "node0002: fit"
 
 
 def test_an_expired_certificate_says_so_where_it_is_read(
@@ -195,8 +195,8 @@ def test_an_expired_certificate_says_so_where_it_is_read(
     page = tmp_path / "old.html"
     page.write_text(certificate_page(predicate), "utf-8")
     tab.show(page)
-    told = tab.value("document.getElementById('expired').textContent")
-    assert told.startswith("✗ Expired by the clock of this device: ")
+    result = tab.value("document.getElementById('expired').textContent")
+    assert result.startswith("✗ Expired by the clock of this device: ")
     predicate["validity"]["not_after"] = "9999-01-01T00:00:00Z"
     page.write_text(certificate_page(predicate), "utf-8")
     tab.show(page)

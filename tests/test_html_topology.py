@@ -43,8 +43,8 @@ def drawn(content: Snapshot) -> tuple[str, list[str]]:
 
 def test_eight_gpus_stand_on_their_rails_above_nvswitches() -> None:
     text, words = drawn(node())
-    shown = [one for one in words if one.startswith(("GPU ", "mlx5", "NUMA"))]
-    assert [one for one in shown if one.startswith("GPU ")][:8] == [
+    shown = [word for word in words if word.startswith(("GPU ", "mlx5", "NUMA"))]
+    assert [item for item in shown if item.startswith("GPU ")][:8] == [
         f"GPU {n}" for n in range(8)
     ]
     # The adapter of a rail stands above its GPU.
@@ -83,7 +83,7 @@ def test_gpus_that_are_joined_directly_have_arcs() -> None:
     content = node("oci-l40s-4")
     addresses = [gpu["pci_address"] for gpu in content["gpus"]]
     for own, gpu in zip(addresses, content["gpus"], strict=True):
-        ends = [one for one in addresses if one != own for _ in range(4)]
+        ends = [item for item in addresses if item != own for _ in range(4)]
         gpu["nvlink_is_active"] = [True] * 12
         gpu["nvlink_remote_type"] = [0] * 12
         gpu["nvlink_remote_pci_address"] = ends
@@ -92,48 +92,48 @@ def test_gpus_that_are_joined_directly_have_arcs() -> None:
     assert "<title>GPU 0 to GPU 3: 4 links</title>" in text
 
 
-def _link_down(one: Snapshot) -> None:
-    one["gpus"][5]["nvlink_is_active"][17] = False
+def _link_down(item: Snapshot) -> None:
+    item["gpus"][5]["nvlink_is_active"][17] = False
 
 
-def _narrow(one: Snapshot) -> None:
-    one["gpus"][2]["pcie_width"] = 8
+def _narrow(item: Snapshot) -> None:
+    item["gpus"][2]["pcie_width"] = 8
 
 
-def _slower(one: Snapshot) -> None:
-    one["gpus"][2]["pcie_generation_maximum"] = 4
+def _slower(item: Snapshot) -> None:
+    item["gpus"][2]["pcie_generation_maximum"] = 4
 
 
-def _lost(one: Snapshot) -> None:
-    one["gpus"][3]["is_lost"] = True
+def _lost(item: Snapshot) -> None:
+    item["gpus"][3]["is_lost"] = True
 
 
-def _missing(one: Snapshot) -> None:
-    del one["gpus"][7]
+def _missing(item: Snapshot) -> None:
+    del item["gpus"][7]
 
 
-def _port_down(one: Snapshot) -> None:
-    one["rdma_ports"][2]["state"] = "DOWN"
+def _port_down(item: Snapshot) -> None:
+    item["rdma_ports"][2]["state"] = "DOWN"
 
 
-def _port_slow(one: Snapshot) -> None:
-    one["rdma_ports"][6]["rate_gbit_per_second"] = 200.0
+def _port_slow(item: Snapshot) -> None:
+    item["rdma_ports"][6]["rate_gbit_per_second"] = 200.0
 
 
-def _port_untold(one: Snapshot) -> None:
-    one["rdma_ports"][7]["state"] = UNTOLD
+def _port_untold(item: Snapshot) -> None:
+    item["rdma_ports"][7]["state"] = UNTOLD
 
 
-def _links_untold(one: Snapshot) -> None:
-    one["gpus"][6]["nvlink_is_active"] = UNTOLD
+def _links_untold(item: Snapshot) -> None:
+    item["gpus"][6]["nvlink_is_active"] = UNTOLD
 
 
-def _one_link_untold(one: Snapshot) -> None:
-    one["gpus"][6]["nvlink_is_active"][4] = UNTOLD
+def _one_link_untold(item: Snapshot) -> None:
+    item["gpus"][6]["nvlink_is_active"][4] = UNTOLD
 
 
-def _width_untold(one: Snapshot) -> None:
-    one["gpus"][1]["pcie_width"] = UNTOLD
+def _width_untold(item: Snapshot) -> None:
+    item["gpus"][1]["pcie_width"] = UNTOLD
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def _width_untold(one: Snapshot) -> None:
     ],
 )
 def test_what_is_odd_is_marked_and_told(
-    change: Callable[[Snapshot], None], told: str, state: str
+    change: Callable[[Snapshot], None], result: str, state: str
 ) -> None:
     content = node()
     change(content)
     text, words = drawn(content)
-    assert [one for one in words if one == told] == [told]
+    assert [word for word in words if word == result] == [result]
     boxes = re.findall(r'<rect class="(?:gpu|nic) part ([a-z]+)"', text)
     assert sorted({*boxes} - {"told"}) == [state]
     assert boxes.count(state) == 1
@@ -187,8 +187,8 @@ def test_what_is_not_known_is_never_drawn_as_whole() -> None:
     content["partly_listed"] = ["gpus", "rdma_ports"]
     _, words = drawn(content)
     assert words.count("GPU server") == 0
-    assert any("8 GPUs, perhaps not all" in one for one in words)
-    assert any("8 RDMA ports, perhaps not all" in one for one in words)
+    assert any("8 GPUs, perhaps not all" in word for word in words)
+    assert any("8 RDMA ports, perhaps not all" in word for word in words)
 
 
 def test_a_snapshot_without_gpus_and_adapters_has_no_picture() -> None:

@@ -25,7 +25,7 @@ defaults:
   - cluster@_global_.run.cluster: slurm
   - /model/llama@_group_
 """)
-    assert [(one.target, one.under) for one in found] == [
+    assert [(finding.target, finding.under) for finding in found] == [
         ("base.yaml", ()),
         ("training/gpt3/5b.yaml", ("training",)),
         ("db/mysql.yaml", ("db",)),
@@ -42,9 +42,9 @@ defaults:
 
 def test_the_file_itself_wins_unless_it_says_otherwise() -> None:
     text = "defaults: [base, {model: small}]\nlr: 1\n"
-    assert [one.wins for one in parents(text)] == [False, False]
+    assert [item.wins for item in parents(text)] == [False, False]
     text = "defaults: [base, _self_, {model: small}]\nlr: 1\n"
-    assert [one.wins for one in parents(text)] == [False, True]
+    assert [item.wins for item in parents(text)] == [False, True]
 
 
 def test_an_override_comes_after_what_it_replaces_and_before_the_file() -> None:
@@ -55,7 +55,7 @@ defaults:
   - late
   - override /optim: sgd
 """)
-    assert [(one.target, one.wins) for one in found] == [
+    assert [(finding.target, finding.wins) for finding in found] == [
         ("trainer.yaml", False),
         ("optim/sgd.yaml", False),
         ("late.yaml", True),
@@ -70,7 +70,7 @@ defaults:
   - model: old
     optional: true
 """)
-    assert [(one.target, one.is_optional) for one in found] == [
+    assert [(finding.target, finding.is_optional) for finding in found] == [
         ("tp_overlap/h100.yaml", True),
         ("extra/one.yaml", False),
         ("extra/two.yaml", False),
@@ -94,7 +94,7 @@ defaults:
 
 def test_what_is_still_to_be_chosen_names_a_file_that_is_not_there() -> None:
     found = parents("defaults:\n  - model: ???\n  - optim: ${model}_adam\n")
-    assert [one.target for one in found] == [
+    assert [finding.target for finding in found] == [
         "model/???.yaml",
         "optim/${model}_adam.yaml",
     ]

@@ -62,7 +62,7 @@ def _preflight(
 
 def _verdicts(site: Site) -> dict[str, str]:
     lines = (site.job / "lines.jsonl").read_text("utf-8").splitlines()
-    return {one["node"]: one["verdict"] for one in map(json.loads, lines)}
+    return {line["node"]: line["verdict"] for line in map(json.loads, lines)}
 
 
 def test_every_host_is_judged_and_all_together(site: Site) -> None:
@@ -84,8 +84,8 @@ def test_a_host_that_does_not_answer_is_missing(site: Site) -> None:
     ended = _preflight(site, GONE="n3")
     assert ended.returncode == 3, ended.stdout + ended.stderr
     assert sorted(_verdicts(site)) == ["n1", "n2", "n4"]
-    told = ended.stdout.partition("expected_node_missing")[2].split()
-    assert "n3" in told[: told.index("fix")]
+    result = ended.stdout.partition("expected_node_missing")[2].split()
+    assert "n3" in result[: result.index("fix")]
     assert "No route to host" in ended.stderr
 
 
@@ -122,9 +122,11 @@ def test_the_one_liners_of_the_page(site: Site, runner: str) -> None:
     }
     site.gpus("n2", REMAP)
     look = "\"speccheck preflight --nagios | cut -d '|' -f 1\""
-    told = site.run("/bin/sh", "-c", shown[runner].format(look)).stdout.splitlines()
+    result = site.run("/bin/sh", "-c", shown[runner].format(look)).stdout.splitlines()
     shown_once = [
-        one.partition(" - ")[0] for one in told if not one.startswith(("--", "Welcome"))
+        item.partition(" - ")[0]
+        for item in result
+        if not item.startswith(("--", "Welcome"))
     ]
     counted = " (3)" if runner == "clush" else ""
     assert shown_once == [

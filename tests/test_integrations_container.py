@@ -34,7 +34,7 @@ class Instruction(NamedTuple):
 
 def _instructions() -> list[Instruction]:
     text = FILE.read_text("utf-8")
-    lines = [one for one in text.splitlines() if not one.startswith("#")]
+    lines = [item for item in text.splitlines() if not item.startswith("#")]
     found, stage = [], 0
     for line in _CONTINUED.sub(" ", "\n".join(lines)).splitlines():
         name, _, words = line.partition(" ")
@@ -46,16 +46,16 @@ def _instructions() -> list[Instruction]:
 
 
 INSTRUCTIONS = _instructions()
-FINAL = max(one.stage for one in INSTRUCTIONS)
+FINAL = max(item.stage for item in INSTRUCTIONS)
 
 
 def _of(name: str, stage: int) -> list[str]:
-    return [one.words for one in INSTRUCTIONS if one[:2] == (stage, name)]
+    return [item.words for item in INSTRUCTIONS if item[:2] == (stage, name)]
 
 
 def test_there_are_two_stages_of_one_base_that_can_be_fixed() -> None:
     assert _of("ARG", 0) == ["PYTHON=docker.io/library/python:3.13-slim-bookworm"]
-    bases = [one.words for one in INSTRUCTIONS if one.name == "FROM"]
+    bases = [item.words for item in INSTRUCTIONS if item.name == "FROM"]
     assert bases == ["${PYTHON} AS build", "${PYTHON}"]
     text = FILE.read_text("utf-8")
     assert "--build-arg PYTHON=docker.io/library/python@sha256:" in text
@@ -64,7 +64,7 @@ def test_there_are_two_stages_of_one_base_that_can_be_fixed() -> None:
 def test_the_image_runs_without_root_and_shows_no_gpu_by_itself() -> None:
     (user,) = _of("USER", FINAL)
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)
-    after = [one.name for one in INSTRUCTIONS if one.stage == FINAL]
+    after = [item.name for item in INSTRUCTIONS if item.stage == FINAL]
     assert after.index("USER") > max(
         at for at, name in enumerate(after) if name in {"COPY", "RUN"}
     )
@@ -72,18 +72,18 @@ def test_the_image_runs_without_root_and_shows_no_gpu_by_itself() -> None:
     assert "NVIDIA_VISIBLE_DEVICES" not in variables
     assert json.loads(_of("ENTRYPOINT", FINAL)[0]) == ["speccheck"]
     assert json.loads(_of("CMD", FINAL)[0]) == ["preflight"]
-    assert {one.name for one in INSTRUCTIONS} <= {
+    assert {item.name for item in INSTRUCTIONS} <= {
         *("ARG", "FROM", "WORKDIR", "COPY", "RUN", "LABEL", "ENV", "USER"),
         *("ENTRYPOINT", "CMD"),
     }
-    assert "latest" not in " ".join(one.words for one in INSTRUCTIONS)
+    assert "latest" not in " ".join(item.words for item in INSTRUCTIONS)
 
 
 def test_only_what_is_built_is_left_in_the_image() -> None:
     copied = _of("COPY", FINAL)
     assert copied[0] == "--from=build /opt/speccheck /opt/speccheck"
     assert _of("RUN", FINAL) == []
-    sources = [shlex.split(one)[:-1] for one in copied[1:]]
+    sources = [shlex.split(item)[:-1] for item in copied[1:]]
     found = {name for words in sources for word in words for name in _matching(word)}
     assert found == {
         *("integrations/adapter.sh", "integrations/site.sh"),
@@ -95,7 +95,7 @@ _SCRIPTS = ("last-round", "periodic", "wait")
 
 
 def _matching(pattern: str) -> list[str]:
-    found = [os.path.relpath(one, ROOT) for one in glob(str(ROOT / pattern))]
+    found = [os.path.relpath(item, ROOT) for item in glob(str(ROOT / pattern))]
     assert found, f"COPY {pattern}: nothing is called so"
     return found
 
@@ -120,7 +120,7 @@ def test_what_it_runs_installs_the_command(tmp_path: Path) -> None:
             _copy(ROOT / name, source / target / (name if target == "./" else ""))
     (run,) = _of("RUN", 1)
     places = re.compile(r"(?<![\w/$}])/(opt|wheels)(?=/)|(?<= )/wheels(?= )")
-    command = places.sub(lambda one: f"{tmp_path}{one[0]}", run)
+    command = places.sub(lambda item: f"{tmp_path}{item[0]}", run)
     assert command.count(str(tmp_path)) == run.count("/opt/") + run.count("/wheels")
     scripts = sysconfig.get_path("scripts")
     own = {
@@ -146,7 +146,7 @@ def test_what_it_runs_installs_the_command(tmp_path: Path) -> None:
     (packages,) = installed.glob("lib/python*/site-packages")
     dependencies = sysconfig.get_path("purelib")
     (packages / "dependencies.pth").write_text(dependencies + "\n", encoding="utf-8")
-    told = subprocess.run(
+    result = subprocess.run(
         [installed / "bin" / "speccheck", "--version"],
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"]},
@@ -154,7 +154,7 @@ def test_what_it_runs_installs_the_command(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert told.stdout == f"speccheck {VERSION}\n"
+    assert result.stdout == f"speccheck {VERSION}\n"
     assert list(packages.glob("speccheck/validator/__init__.py"))
     assert sys.version_info >= (3, 11)
 

@@ -17,10 +17,10 @@ from speccheck.validator.cli.main import main
 GOLDEN = Path(__file__).with_name("data") / "kubernetes_facts.yaml"
 WORK = workloads(*FILES)
 OURS = {
-    (work.name, one["name"]): (work, one)
+    (work.name, container["name"]): (work, container)
     for work in WORK.values()
-    for one in work.containers
-    if one["image"] == "speccheck"
+    for container in work.containers
+    if container["image"] == "speccheck"
 }
 # The oldest release that takes all of them, and newer ones.
 RELEASES = ("1.31", "1.34", "1.37")
@@ -38,7 +38,7 @@ def test_what_the_manifests_do_is_what_was_agreed() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("path", FILES, ids=lambda one: one.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda item: item.name)
 def test_objects_of_kubernetes_hold_to_its_schemas(path: Path, release: str) -> None:
     kubernetes_validate = pytest.importorskip("kubernetes_validate")
     for tree in manifests.objects(path):
@@ -67,8 +67,8 @@ def _schema_of_job_sets() -> Tree:
 def _close(schema: Any) -> None:  # noqa: ANN401 - a tree of JSON
     """A key that no schema names would be dropped in silence: here it is an error."""
     if isinstance(schema, list):
-        for one in schema:
-            _close(one)
+        for item in schema:
+            _close(item)
     if not isinstance(schema, dict):
         return
     inner = schema.get("properties")
@@ -78,8 +78,8 @@ def _close(schema: Any) -> None:  # noqa: ANN401 - a tree of JSON
         schema.setdefault("additionalProperties", False)
     if schema.get("x-kubernetes-int-or-string"):
         schema.pop("type", None)  # a number or a text: anyOf says so
-    for one in schema.values():
-        _close(one)
+    for item in schema.values():
+        _close(item)
 
 
 def test_job_sets_hold_to_their_definition() -> None:
@@ -98,7 +98,7 @@ def test_the_definition_of_job_sets_sees_what_is_wrong() -> None:
         jsonschema.validate(tree, _schema_of_job_sets())
 
 
-@pytest.mark.parametrize("path", [*TRAINING, JOB_SET], ids=lambda one: one.name)
+@pytest.mark.parametrize("path", [*TRAINING, JOB_SET], ids=lambda item: item.name)
 def test_speccheck_finds_no_fault_with_them(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,7 +117,7 @@ def test_a_container_of_ours_may_do_no_more_than_it_must(key: tuple[str, str]) -
         assert name not in work.pod
     assert work.pod["automountServiceAccountToken"] is False
     assert work.pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert not [one for one in work.pod["volumes"] if "hostPath" in one]
+    assert not [item for item in work.pod["volumes"] if "hostPath" in item]
     if work.name == "Job/train":
         # As the worker, whose limits and permissions it looks at.
         worker = work.container("worker")
@@ -130,15 +130,15 @@ def test_a_container_of_ours_may_do_no_more_than_it_must(key: tuple[str, str]) -
     assert "memory" in container["resources"]["limits"]
 
 
-@pytest.mark.parametrize("work", WORK.values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("work", WORK.values(), ids=lambda item: item.name)
 def test_shared_memory_fits_what_the_container_may_take(work: Workload) -> None:
     sizes = [
-        one["emptyDir"]["sizeLimit"]
-        for one in work.pod.get("volumes", ())
-        if one.get("emptyDir", {}).get("medium") == "Memory"
+        item["emptyDir"]["sizeLimit"]
+        for item in work.pod.get("volumes", ())
+        if item.get("emptyDir", {}).get("medium") == "Memory"
     ]
     for container in work.containers:
-        mounts = {one["mountPath"] for one in container.get("volumeMounts", ())}
+        mounts = {item["mountPath"] for item in container.get("volumeMounts", ())}
         wants_gpus = "nvidia.com/gpu" in container["resources"]["limits"]
         assert wants_gpus == ("/dev/shm" in mounts)  # noqa: S108
         if wants_gpus:
@@ -195,16 +195,16 @@ def test_the_worker_s_own_failures_are_retried() -> None:
 
 def test_a_job_set_trains_only_after_a_judgement_of_all_nodes() -> None:
     (tree,) = manifests.objects(JOB_SET)
-    jobs = {one["name"]: one for one in tree["spec"]["replicatedJobs"]}
+    jobs = {item["name"]: item for item in tree["spec"]["replicatedJobs"]}
     assert list(jobs) == ["preflight", "collect", "train"]
-    waits = {name: one.get("dependsOn") for name, one in jobs.items()}
+    waits = {name: item.get("dependsOn") for name, item in jobs.items()}
     assert waits == {
         "preflight": None,
         "collect": [{"name": "preflight", "status": "Complete"}],
         "train": [{"name": "collect", "status": "Complete"}],
     }
     rules = tree["spec"]["failurePolicy"]["rules"]
-    assert [(one["action"], one["targetReplicatedJobs"]) for one in rules] == [
+    assert [(rule["action"], rule["targetReplicatedJobs"]) for rule in rules] == [
         ("FailJobSet", ["preflight", "collect"]),
         ("RestartJobSet", ["train"]),
     ]
@@ -241,7 +241,9 @@ def _site(folder: Path, *components: str, nodes: int = 64) -> dict[str, Workload
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": ["nodes"],
-        "components": [f"../kubernetes/components/{one}" for one in components],
+        "components": [
+            f"../kubernetes/components/{component}" for component in components
+        ],
         "images": [{"name": "registry.example/speccheck", "newName": "ours/image"}],
     }
     settings = manifests.objects(folder.parent / "kubernetes" / "settings.yaml")
@@ -258,9 +260,9 @@ def test_one_number_of_nodes_reaches_all(site: Path) -> None:
     found = _site(site)
     job = found["Job/speccheck-preflight"]
     assert (job.spec["completions"], job.spec["parallelism"]) == (64, 64)
-    assert {one["image"] for work in found.values() for one in work.containers} == {
-        "ours/image:latest"
-    }
+    assert {
+        container["image"] for work in found.values() for container in work.containers
+    } == {"ours/image:latest"}
 
 
 def test_components_change_what_they_say(site: Path) -> None:

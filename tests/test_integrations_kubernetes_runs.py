@@ -39,12 +39,12 @@ def _look(
     cluster: Cluster, node: int, uid: str = UID, **more: str
 ) -> subprocess.CompletedProcess[str]:
     """The pod of one index, on a node of that number."""
-    told = {
+    result = {
         "spec.nodeName": f"node-{node}",
         "metadata.labels['batch.kubernetes.io/controller-uid']": uid,
     }
     container = PREFLIGHT.container("preflight")
-    return cluster.run(container, told, JOB_COMPLETION_INDEX=str(node), **more)
+    return cluster.run(container, result, JOB_COMPLETION_INDEX=str(node), **more)
 
 
 def _collect(cluster: Cluster) -> subprocess.CompletedProcess[str]:
@@ -61,12 +61,12 @@ def test_four_fit_nodes_are_a_go(cluster: Cluster) -> None:
         ended = _look(cluster, node)
         assert ended.returncode == 0, ended.stdout + ended.stderr
     results = cluster.folder / "results" / "first" / UID
-    assert sorted(one.name for one in results.iterdir()) == [
+    assert sorted(item.name for item in results.iterdir()) == [
         f"node-{node}.{kind}" for node in range(4) for kind in ("json", "result.json")
     ]
     line = json.loads((results / "node-3.result.json").read_text("utf-8"))
-    told = {key: line[key] for key in ("engine", "node", "job", "rank", "ranks")}
-    assert told == {
+    result = {key: line[key] for key in ("engine", "node", "job", "rank", "ranks")}
+    assert result == {
         "engine": "kubernetes",
         "node": "node-3",
         "job": UID,
@@ -87,12 +87,13 @@ def test_a_node_with_a_fault_is_no_go_and_listed(site: Site, cluster: Cluster) -
         for node in range(4)
     ]
     ends = [
-        manifests.outcome(PREFLIGHT.spec, "preflight", one.returncode) for one in codes
+        manifests.outcome(PREFLIGHT.spec, "preflight", item.returncode)
+        for item in codes
     ]
     assert ends == ["Complete", "Complete", "FailIndex", "Complete"]
     judged = _collect(cluster)
     assert judged.returncode == 1
-    listed = [one for one in judged.stdout.splitlines() if "kubectl" in one]
+    listed = [line for line in judged.stdout.splitlines() if "kubectl" in line]
     assert len(listed) == 1
     assert listed[0].startswith("kubectl cordon node-2  # speccheck: memory_fault")
 
@@ -170,9 +171,9 @@ def test_a_job_set_looks_judges_and_only_then_trains(
     judge = WORK["JobSet/checked/collect"].container("fleet")
     said = []
     for node in range(4):
-        told = {**JOB_SET, "spec.nodeName": f"node-{node}"}
+        result = {**JOB_SET, "spec.nodeName": f"node-{node}"}
         gpus = {"NVML_LIBRARY_FILE": faulty} if node == 1 else {}
-        ended = cluster.run(container, told, JOB_COMPLETION_INDEX=str(node), **gpus)
+        ended = cluster.run(container, result, JOB_COMPLETION_INDEX=str(node), **gpus)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         said.append(ended.stdout.splitlines()[-1])
     assert said == [f"speccheck ended with {int(node == 1)}" for node in range(4)]
@@ -194,7 +195,7 @@ def test_each_round_of_the_daemon_set_is_judged_alone(
     """Rounds of a second for looking; of three years, so that one is the last."""
     work = WORK["DaemonSet/speccheck-periodic"].container("periodic")
     faulty = str(site.gpus("faulty", REMAP))
-    short = {**work, "args": ["1" if one == "3600" else one for one in work["args"]]}
+    short = {**work, "args": ["1" if item == "3600" else item for item in work["args"]]}
     short["args"] += ["--select", "memory_fault_pending"]
     for node in range(2):
         ended = cluster.run(
@@ -211,14 +212,14 @@ def test_each_round_of_the_daemon_set_is_judged_alone(
     last = periodic / f"round-{now // long - 1}"
     last.mkdir()
     for folder in sorted(periodic.iterdir()):
-        for one in folder.iterdir():
-            one.rename(last / one.name)
+        for item in folder.iterdir():
+            item.rename(last / item.name)
     (periodic / "round-1").mkdir()
     cluster.settings["speccheck-settings"]["nodes"] = "2"
     judge = WORK["CronJob/speccheck-periodic"].container("fleet")
     judge = {
         **judge,
-        "args": [str(long) if one == "3600" else one for one in judge["args"]],
+        "args": [str(long) if item == "3600" else item for item in judge["args"]],
     }
     judge["args"] += ["--select", "memory_fault_pending"]
     judged = cluster.run(judge, {}, SPECCHECK_KEEP_ROUNDS="5")

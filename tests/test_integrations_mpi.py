@@ -68,16 +68,16 @@ def _preflight(site: Site, **settings: str) -> Ended:
     words = (results, str(HOSTS), "train.sh", "--", "--hostfile", site.folder / "hosts")
     found = site.run(PREFLIGHT, *words, **settings)
     lines = sorted((results / "nodes").glob("*.result.json"))
-    told = [json.loads(one.read_text("utf-8")) for one in lines]
-    return Ended(found, {one["node"]: one for one in told})
+    result = [json.loads(line.read_text("utf-8")) for line in lines]
+    return Ended(found, {item["node"]: item for item in result})
 
 
 def test_every_host_looks_once_and_all_are_judged_together(site: Site) -> None:
     ended = _preflight(site)
     assert ended.code == 0, ended.out + ended.told
     assert list(ended.nodes) == ["n1", "n2", "n3", "n4"]
-    assert {one["engine"] for one in ended.nodes.values()} == {"mpi"}
-    ranks = sorted((one["rank"], one["ranks"]) for one in ended.nodes.values())
+    assert {node["engine"] for node in ended.nodes.values()} == {"mpi"}
+    ranks = sorted((node["rank"], node["ranks"]) for node in ended.nodes.values())
     assert ranks == [(0, 4), (1, 4), (2, 4), (3, 4)]
     assert "4 fit" in ended.out
 
@@ -86,7 +86,7 @@ def test_a_host_that_is_not_fit_stops_no_other_from_telling(site: Site) -> None:
     site.gpus("n2", REMAP)
     ended = _preflight(site)
     assert ended.code == 1, ended.out + ended.told
-    verdicts = {name: one["verdict"] for name, one in ended.nodes.items()}
+    verdicts = {name: item["verdict"] for name, item in ended.nodes.items()}
     assert verdicts == {"n1": "go", "n2": "no-go", "n3": "go", "n4": "go"}
     assert "rank.sh: speccheck ended with 1 on" in ended.told
     assert ended.out.splitlines()[-1] == "n2"  # the list of nodes to drain
@@ -110,8 +110,8 @@ def test_a_rank_that_is_killed_is_a_missing_host(site: Site) -> None:
     ended = _preflight(site, SPECCHECK_EXPECT="n[1-4]")
     assert list(ended.nodes) == ["n1", "n2", "n4"]
     assert ended.code == 3, ended.out + ended.told
-    told = ended.out.partition("expected_node_missing")[2].split()
-    assert "n3" in told[: told.index("fix")]
+    result = ended.out.partition("expected_node_missing")[2].split()
+    assert "n3" in result[: result.index("fix")]
 
 
 def test_a_host_that_hangs_is_ended_and_missing(site: Site) -> None:
@@ -168,14 +168,14 @@ def test_a_launcher_that_is_not_there_is_said(site: Site) -> None:
 def test_launchers_are_told_in_their_own_words(
     site: Site, version: str, words: str
 ) -> None:
-    told = site.folder / "told"
+    result = site.folder / "told"
     says = f'[ "$1" != --version ] || {{ echo "{version}"; exit 0; }}'
-    site.program("mpirun", f'{says}\necho "$*" >"{told}"')
+    site.program("mpirun", f'{says}\necho "$*" >"{result}"')
     ended = site.run(PREFLIGHT, "results", "2", "train.sh", "--", "-x", "A")
     assert ended.returncode == 3  # nobody told
     results = site.job / "results"
     script = PREFLIGHT.with_name("rank.sh")
-    assert told.read_text("utf-8") == (
+    assert result.read_text("utf-8") == (
         f"-np 2 {words} -x A {script} {results}/nodes 30 0 {results}/files\n"
     )
     assert (results / "files").read_text("utf-8") == f"{site.job}/train.sh\n"
@@ -191,7 +191,12 @@ def test_the_one_liner_of_the_page(site: Site) -> None:
     ended = site.run("/bin/sh", "-c", command)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     lines = (site.job / "lines.jsonl").read_text("utf-8").splitlines()
-    assert sorted(json.loads(one)["node"] for one in lines) == ["n1", "n2", "n3", "n4"]
+    assert sorted(json.loads(line)["node"] for line in lines) == [
+        "n1",
+        "n2",
+        "n3",
+        "n4",
+    ]
 
 
 def test_what_mpirun_itself_ends_with_is_no_verdict(site: Site) -> None:

@@ -103,8 +103,8 @@ def test_torchrun_starts_one_look_a_node_by_itself(site: Site) -> None:
     results = f"{site.folder}/results/"
     ended = site.run(*command, f"--result={results}", SPECCHECK_HOST="n1")
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    told = _result(site)
-    assert (told["engine"], told["rank"], told["ranks"]) == ("torchrun", 0, 1)
+    result = _result(site)
+    assert (result["engine"], result["rank"], result["ranks"]) == ("torchrun", 0, 1)
     faulty = str(site.gpus("faulty", REMAP))
     ended = site.run(*command, f"--result={results}", NVML_LIBRARY_FILE=faulty)
     assert ended.returncode == 1

@@ -112,7 +112,7 @@ def test_what_cannot_be_worked_out_keeps_its_text_and_says_why(
 def test_a_circle_of_references_ends() -> None:
     data, outcomes = interpolate({"a": "${b}", "b": "${c}", "c": "${a}", "d": "${a}1"})
     assert data == {"a": "${b}", "b": "${c}", "c": "${a}", "d": "${a}1"}
-    assert all("itself" in one.note for one in outcomes.values())
+    assert all("itself" in item.note for item in outcomes.values())
     assert set(outcomes) == {("a",), ("b",), ("c",), ("d",)}
 
 

@@ -50,8 +50,11 @@ def judged(
     main(
         ["preflight", *words, "--select", ",".join(RULES), "--output", "json", "--full"]
     )
-    told = json.loads(capsys.readouterr().out)
-    return {one["rule"]: (one["outcome"], one["message"]) for one in told["findings"]}
+    result = json.loads(capsys.readouterr().out)
+    return {
+        finding["rule"]: (finding["outcome"], finding["message"])
+        for finding in result["findings"]
+    }
 
 
 def outcomes(found: Mapping[str, tuple[str, str]]) -> dict[str, str]:
@@ -66,7 +69,7 @@ def test_folders_that_are_there_pass(
     path = job(tmp_path, tmp_path / "new/checkpoints", tmp_path / "tokens")
     found = judged(capsys, path)
     assert outcomes(found) == dict.fromkeys(RULES, "pass")
-    names = sorted(one.name for one in tmp_path.iterdir())
+    names = sorted(item.name for item in tmp_path.iterdir())
     assert names == ["config.yaml", "tokens.bin"]
 
 
@@ -194,8 +197,8 @@ def test_a_plain_snapshot_knows_no_job(
     assert "job_paths" not in json.loads(node.read_text())
     for words in ([path, "--node", str(node)], [str(node)]):
         main([*words, "--select", ",".join(RULES), "--output", "json", "--full"])
-        told = json.loads(capsys.readouterr().out)
-        found = {one["outcome"] for one in told["findings"]}
+        result = json.loads(capsys.readouterr().out)
+        found = {finding["outcome"] for finding in result["findings"]}
         assert found == {"not_applicable"}
 
 
@@ -243,8 +246,8 @@ def on(tmp_path: Path, node: Snapshot) -> dict[str, str]:
         snapshot=json.dumps(node),
     )
     (plan,) = run(request).plans
-    found = [one.finding for one in plan.findings]
-    return {one.rule: one.outcome for one in found if one.rule in RULES}
+    found = [finding.finding for finding in plan.findings]
+    return {finding.rule: finding.outcome for finding in found if finding.rule in RULES}
 
 
 def changed(leaf: str, value: object, *, gone: bool = False) -> Snapshot:
@@ -310,8 +313,8 @@ def test_a_probe_that_did_not_end_leaves_rules_undecided(tmp_path: Path) -> None
 
 
 def test_the_probe_looks_at_what_it_is_told(tmp_path: Path) -> None:
-    told = ("checkpoint", str(tmp_path / "a/b"), "data", str(tmp_path))
-    found = snapshot(probes=("paths",), arguments={"paths": told})
+    result = ("checkpoint", str(tmp_path / "a/b"), "data", str(tmp_path))
+    found = snapshot(probes=("paths",), arguments={"paths": result})
     first, second = found["job_paths"]
     assert set(first) == set(second) == set(JobPath.__annotations__)
     assert first["exists"] is False

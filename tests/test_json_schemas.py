@@ -27,7 +27,9 @@ def errors(text: str) -> list[str]:
     """The keys that the schema refuses, as dotted paths."""
     validator = jsonschema.Draft202012Validator(native_schema())
     found = validator.iter_errors(yaml.safe_load(text))
-    return sorted(".".join(str(part) for part in one.absolute_path) for one in found)
+    return sorted(
+        ".".join(str(part) for part in finding.absolute_path) for finding in found
+    )
 
 
 def test_the_published_schemas_are_the_generated_ones(tmp_path: Path) -> None:

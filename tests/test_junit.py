@@ -63,7 +63,7 @@ def cases(text: str) -> Cases:
     assert root.tag == "testsuites"
     for element in root.iter():
         assert set(element.attrib) <= _ATTRIBUTES[element.tag], element.tag
-        assert {one.tag for one in element} <= _INSIDE.get(element.tag, set())
+        assert {item.tag for item in element} <= _INSIDE.get(element.tag, set())
     found: Cases = {}
     classes: set[tuple[str, str]] = set()
     for suite in root:
@@ -71,9 +71,9 @@ def cases(text: str) -> Cases:
             key = case.attrib["classname"], case.attrib["name"]
             assert key not in classes  # GitLab would show one of the two
             classes.add(key)
-            states = [(one.tag, one.attrib["message"]) for one in case]
+            states = [(item.tag, item.attrib["message"]) for item in case]
             assert len(states) <= 1
-            assert all(one.text for one in case)  # what GitLab shows
+            assert all(item.text for item in case)  # what GitLab shows
             state = states[0] if states else ("passed", "")
             found[suite.attrib["name"], case.attrib["name"]] = state
     _assert_counts(text)
@@ -89,11 +89,11 @@ def _assert_counts(text: str) -> None:
         results = [case.result[0] if case.result else None for case in suite]
         numbers = [
             len(results),
-            sum(isinstance(one, junitparser.Failure) for one in results),
-            sum(isinstance(one, junitparser.Error) for one in results),
+            sum(isinstance(result, junitparser.Failure) for result in results),
+            sum(isinstance(result, junitparser.Error) for result in results),
         ]
         assert [suite.tests, suite.failures, suite.errors] == numbers
-        skipped = sum(isinstance(one, junitparser.Skipped) for one in results)
+        skipped = sum(isinstance(result, junitparser.Skipped) for result in results)
         assert suite.skipped == skipped
         sums = [sum(pair) for pair in zip(sums, numbers, strict=True)]
     assert sums == stated
@@ -230,9 +230,9 @@ def test_full_adds_what_does_not_apply() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_rule_that_broke_is_an_error() -> None:
-    def broken(one: LocatedFinding) -> LocatedFinding:
-        finding = one.finding._replace(outcome="error", message="ValueError: no")
-        return one._replace(finding=finding)
+    def broken(item: LocatedFinding) -> LocatedFinding:
+        finding = item.finding._replace(outcome="error", message="ValueError: no")
+        return item._replace(finding=finding)
 
     found = with_findings(judged("ds.json", rules=(UNREAD_KEY,)), broken)
     assert cases(told_in("junit", found)) == {
@@ -274,8 +274,8 @@ def test_plans_of_one_name_have_suites_of_their_own(
 def test_characters_that_xml_forbids_do_not_reach_it() -> None:
     hostile = "\x00\x08\x1b]0;x\x07 \ud800 \ufffe <b a='\"'>&]]> \r\nnext"
 
-    def changed(one: LocatedFinding) -> LocatedFinding:
-        return one._replace(finding=one.finding._replace(message=hostile))
+    def changed(item: LocatedFinding) -> LocatedFinding:
+        return item._replace(finding=item.finding._replace(message=hostile))
 
     found = with_findings(judged("ds.json", rules=(BATCH,)), changed)
     text = told_in("junit", found).encode().decode()

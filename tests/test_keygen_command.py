@@ -31,10 +31,10 @@ def run(
 
 
 def test_both_halves_are_written_and_named(run: Run) -> None:
-    code, told, errors = run("--out", "key.pem")
+    code, result, errors = run("--out", "key.pem")
     key = private_key(read_key_file("key.pem"), "key.pem")
     assert (code, errors) == (0, "")
-    assert told == (
+    assert result == (
         "private key  key.pem (not encrypted: whoever reads it can sign in your name)\n"
         "public key   key.pub.pem\n"
         f"key id       {key.public.key_id}\n"
@@ -48,10 +48,10 @@ def test_a_passphrase_comes_from_the_environment(
 ) -> None:
     monkeypatch.setenv("KEY_PASSPHRASE", "correct horse")
     words = ("--out", "k", "--public", "p", "--passphrase-env", "KEY_PASSPHRASE")
-    code, told, _ = run(*words)
+    code, result, _ = run(*words)
     assert code == 0
-    assert "k (encrypted by the passphrase of KEY_PASSPHRASE)\n" in told
-    assert "horse" not in told
+    assert "k (encrypted by the passphrase of KEY_PASSPHRASE)\n" in result
+    assert "horse" not in result
     key = private_key(read_key_file("k"), "k", b"correct horse")
     assert read_public_key("p").raw == key.public.raw
 
@@ -85,15 +85,15 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(
         (("--out", "k", "--passphrase-env", "NONE"), "the passphrase, is not set"),
         (("--out", "k", "--passphrase", "x"), "no option --passphrase: see"),
     ):
-        code, told, errors = run(*words)
-        assert (code, told) == (2, "")
+        code, result, errors = run(*words)
+        assert (code, result) == (2, "")
         assert errors.startswith("speccheck: ")
         assert says in errors
         assert errors.count("\n") == 1
-        assert [one.name for one in Path().iterdir()] == ["there.pem"]
+        assert [item.name for item in Path().iterdir()] == ["there.pem"]
         assert Path("there.pem").read_text("utf-8") == "dear"
 
 
 def test_a_run_never_gives_a_key_twice(run: Run) -> None:
-    ids = {run("--out", f"{one}.pem")[1].split()[-1] for one in range(4)}
+    ids = {run("--out", f"{item}.pem")[1].split()[-1] for item in range(4)}
     assert len(ids) == 4

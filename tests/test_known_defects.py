@@ -275,21 +275,21 @@ def judged(case: Case) -> list[Finding]:
     """What the rule says of the machine."""
     node = deepcopy(healthy_node(case.instance))
     case.change(node)
-    return [one for one in findings(node) if one.rule == case.rule]
+    return [finding for finding in findings(node) if finding.rule == case.rule]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_known_mistake_is_not_made(name: str) -> None:
     case = CASES[name]
     found = judged(case)
-    worst = [one for one in found if one.outcome == case.outcome]
-    assert worst, [one.message for one in found]
+    worst = [finding for finding in found if finding.outcome == case.outcome]
+    assert worst, [finding.message for finding in found]
     if case.outcome != "fail":
-        assert not any(one.outcome == "fail" for one in found)
+        assert not any(finding.outcome == "fail" for finding in found)
     if case.level:
-        assert {one.level for one in worst} == {case.level}
+        assert {item.level for item in worst} == {case.level}
     if case.action:
-        assert {one.action for one in worst} == {case.action}
+        assert {item.action for item in worst} == {case.action}
 
 
 def _older_host(node: Snapshot) -> None:

@@ -305,7 +305,7 @@ def test_what_is_no_value_is_not_known_and_says_why(
     assert found.unknown[field].startswith(reason)
     assert found.unknown[field].isprintable()
     others = {"engine", "node_list", "nodes", "job"} - {field}
-    assert all(found._asdict()[one] == OF_STEP._asdict()[one] for one in others)
+    assert all(found._asdict()[item] == OF_STEP._asdict()[item] for item in others)
     # Nothing of it may hide the node from being looked at.
     assert found.is_first_on_node or field not in {"rank", "local_rank"}
 
@@ -387,7 +387,7 @@ def test_whatever_variables_say_nothing_breaks() -> None:
         found = launch_of({name: chance.choice(values) for name in some}, "box")
         assert read_launch(json.loads(json.dumps(found.content()))) == found
         assert found.rank is None or found.ranks is None or found.rank < found.ranks
-        assert all(one.isprintable() for one in found.unknown.values())
+        assert all(item.isprintable() for item in found.unknown.values())
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def github_command(line: str) -> Command | None:
     name, _, rest = found["info"].partition(" ")
     properties = {
         key: _unescaped(value, _GITHUB_PROPERTY)
-        for key, equal, value in (one.partition("=") for one in rest.split(","))
+        for key, equal, value in (item.partition("=") for item in rest.split(","))
         if equal
     }
     return name, properties, _unescaped(found["data"], _GITHUB_DATA)
@@ -79,18 +79,18 @@ def _old_command(line: str, prefix: str) -> Command | None:
     name, _, rest = info.partition(" ")
     properties = {
         key: _unescaped(value, _AZURE)
-        for key, equal, value in (one.partition("=") for one in rest.split(";"))
+        for key, equal, value in (item.partition("=") for item in rest.split(";"))
         if equal
     }
     return name, properties, _unescaped(data, _AZURE)
 
 
 def github_commands(text: str) -> list[Command]:
-    return [one for one in map(github_command, text.splitlines()) if one is not None]
+    return [line for line in map(github_command, text.splitlines()) if line is not None]
 
 
 def azure_commands(text: str) -> list[Command]:
-    return [one for one in map(azure_command, text.splitlines()) if one is not None]
+    return [line for line in map(azure_command, text.splitlines()) if line is not None]
 
 
 @pytest.mark.usefixtures("folder")
@@ -182,15 +182,15 @@ def test_odd_paths_come_through(
     name = "a b%25,c:ü;d]=e.json"
     (folder / "ds.json").rename(folder / name)
     commands = github_commands(printed(capsys, "github", name, *JOB)[1])
-    assert {one["file"] for _, one, _ in commands[:-1]} == {name}
+    assert {item["file"] for _, item, _ in commands[:-1]} == {name}
     commands = azure_commands(printed(capsys, "azure", name, *JOB)[1])
-    assert {one["sourcepath"] for _, one, _ in commands} == {name}
+    assert {item["sourcepath"] for _, item, _ in commands} == {name}
 
 
-def _hostile(one: LocatedFinding) -> LocatedFinding:
-    finding = one.finding._replace(message=HOSTILE, remedy=HOSTILE, note=HOSTILE)
-    places = tuple(place._replace(key=HOSTILE) for place in one.locations)
-    return one._replace(finding=finding, locations=places)
+def _hostile(item: LocatedFinding) -> LocatedFinding:
+    finding = item.finding._replace(message=HOSTILE, remedy=HOSTILE, note=HOSTILE)
+    places = tuple(place._replace(key=HOSTILE) for place in item.locations)
+    return item._replace(finding=finding, locations=places)
 
 
 @pytest.mark.usefixtures("folder")
@@ -207,7 +207,7 @@ def test_a_hostile_value_cannot_give_a_command(form: str) -> None:
     else:
         commands = azure_commands(out)
         assert [name for name, _, _ in commands] == ["task.logissue"] * 3
-        assert {tuple(one) for _, one, _ in commands} <= {
+        assert {tuple(item) for _, item, _ in commands} <= {
             ("type", "sourcepath", "linenumber", "columnnumber", "code"),
             ("type", "sourcepath", "code"),
         }
@@ -260,13 +260,13 @@ def test_ten_of_a_kind_are_shown_and_all_are_counted() -> None:
     found = judged("ds.json", rules=(BATCH, UNREAD_KEY))
     (plan,) = found.plans
     findings = [
-        one._replace(locations=(Location("ds.json", f"key{line}", line, 3, 2),))
-        for one in plan.findings
+        finding._replace(locations=(Location("ds.json", f"key{line}", line, 3, 2),))
+        for finding in plan.findings
         for line in range(40, 0, -1)
     ]
     found = found._replace(plans=(plan._replace(findings=tuple(findings)),))
     commands = github_commands(told_in("github", found))
-    shown = [(name, one.get("line")) for name, one, _ in commands[:-1]]
+    shown = [(name, item.get("line")) for name, item, _ in commands[:-1]]
     assert shown == [
         *(("error", str(line)) for line in range(1, 11)),
         *(("warning", str(line)) for line in range(1, 11)),
@@ -291,7 +291,7 @@ def test_files_that_cannot_be_judged_are_errors(
 ) -> None:
     (folder / "broken.json").write_text('{"train_batch_size": ')
     commands = github_commands(printed(capsys, "github", "broken.json")[1])
-    assert [(name, one.get("file")) for name, one, _ in commands] == [
+    assert [(name, item.get("file")) for name, item, _ in commands] == [
         ("error", "broken.json"),
         ("notice", None),
     ]

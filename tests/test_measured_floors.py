@@ -42,11 +42,13 @@ FLOORS = ("host_copy_slow", "peer_copy_slow", "memory_slower_than_type")
 def outcomes(path: Path) -> set[str]:
     """What the rules on floors say of a file of measurements, and those on limits."""
     (plan,) = run(Request(arguments=(str(path),), use="preflight", full=True)).plans
-    found = [one.finding for one in plan.findings]
-    assert not [one for one in found if one.outcome == "error"]
-    limits = {one.outcome for one in found if one.rule == "copy_beyond_link"}
+    found = [finding.finding for finding in plan.findings]
+    assert not [finding for finding in found if finding.outcome == "error"]
+    limits = {
+        finding.outcome for finding in found if finding.rule == "copy_beyond_link"
+    }
     assert "fail" not in limits
-    floors = {str(one.outcome) for one in found if one.rule in FLOORS}
+    floors = {str(finding.outcome) for finding in found if finding.rule in FLOORS}
     return floors - {"not_applicable"}
 
 

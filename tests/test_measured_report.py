@@ -205,9 +205,9 @@ def test_pictures_of_other_kinds_are_refused_before_any_work(
     measured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(measured / "run.json"), "--plot", "curve.pdf"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == "speccheck: --plot curve.pdf: must end in .svg or .png\n"
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err == "speccheck: --plot curve.pdf: must end in .svg or .png\n"
 
 
 def test_without_a_measurement_there_is_nothing_to_draw(

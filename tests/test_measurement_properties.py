@@ -26,7 +26,7 @@ from speccheck.validator.evidence.node.node import MEASURED
 from speccheck.validator.run.judging import RunState
 
 ODD: tuple[object, ...] = ("", -1, [], [None, None], {"status": "absent"})
-MEASURING = {one.name for one in rule_entries() if one.scope == "measurement"}
+MEASURING = {entry.name for entry in rule_entries() if entry.scope == "measurement"}
 # Of each rule one fixture an outcome: another adds nothing about absent leaves.
 CASES = sorted(
     first_of(
@@ -76,8 +76,8 @@ def changed(content: Content, kind: str, leaf: str, value: object) -> Content:
 def outcome(fixture: RuleFixture, folder: Path, state: RunState | None = None) -> str:
     """What the rule says in all: the worst of its findings."""
     found = findings_of(fixture, folder, state)
-    told = {one.finding.outcome for one in found if one.finding.rule}
-    return next((one for one in _WORST_FIRST if one in told), "not_applicable")
+    result = {finding.finding.outcome for finding in found if finding.finding.rule}
+    return next((item for item in _WORST_FIRST if item in result), "not_applicable")
 
 
 @pytest.mark.parametrize(

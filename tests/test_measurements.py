@@ -39,15 +39,15 @@ def test_repeated_runs_are_one_plan_and_each_stays_its_own(tmp_path: Path) -> No
     (plan,) = run(Request(arguments=(*paths,))).plans
     assert len(plan.files) == len(paths)
     nodes = [read_file(path)[1][0].readings[0].node for path in paths]
-    whole = joined([one for one in nodes if one])
-    rounds = [one.round.value for one in whole.several(CollectiveRuns).each()]
+    whole = joined([node for node in nodes if node])
+    rounds = [item.round.value for item in whole.several(CollectiveRuns).each()]
     assert rounds == [0, 1, 2]
 
 
 def test_of_measurements_only_what_they_can_tell_is_judged(tmp_path: Path) -> None:
     path = measured(tmp_path, "run.json", matrix_products=[{"gpu_index": 0}])
     (plan,) = run(Request(arguments=(path,))).plans
-    clauses = {one.finding.clause for one in plan.findings}
+    clauses = {finding.finding.clause for finding in plan.findings}
     assert clauses <= {"KERN-004", "KERN-030", "KERN-031", "KERN-032"}
 
 
@@ -56,7 +56,7 @@ def test_a_certificate_asks_for_measurements_that_nobody_gives(tmp_path: Path) -
     path.write_text(json.dumps(healthy_node("dgx-h100")), "utf-8")
     request = Request(arguments=(str(path),), use="certify")
     (plan,) = run(request).plans
-    found = {one.finding.clause: one.finding for one in plan.findings}
+    found = {finding.finding.clause: finding.finding for finding in plan.findings}
     for clause, kind in {
         "COMM-010": "collective_runs",
         "HW-005": "copy_tests",
@@ -64,4 +64,4 @@ def test_a_certificate_asks_for_measurements_that_nobody_gives(tmp_path: Path) -
     }.items():
         assert (found[clause].outcome, found[clause].missing) == ("unknown", (kind,))
     (plan,) = run(request._replace(use="preflight")).plans
-    assert "COMM-010" not in {one.finding.clause for one in plan.findings}
+    assert "COMM-010" not in {finding.finding.clause for finding in plan.findings}

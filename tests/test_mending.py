@@ -92,9 +92,9 @@ def flag(name: str, value: object, *, is_sure: bool = True) -> StatedKey:
 
 
 def test_the_argument_of_a_flag_is_written_over() -> None:
-    one = flag("--log-interval", "100")
-    at = one.value_place
-    fix = rewritten(leaf(100, at), 10, stated(one, file="run.sh"))
+    item = flag("--log-interval", "100")
+    at = item.value_place
+    fix = rewritten(leaf(100, at), 10, stated(item, file="run.sh"))
     assert fix is not None
     assert fix.changes == (Change("set", at, 10),)
     assert at.span == Span(3, 30, 2)
@@ -117,18 +117,18 @@ def test_a_switch_of_a_file_is_turned_and_a_flag_goes() -> None:
         "set p to false", (to_set(place("p"), value=False),), "same meaning"
     )
     assert switched(profiler, stated(key("p", value=True)), on=True) is None
-    one = flag("--profile", [])
-    given = profiler._replace(places=(one.value_place,))
-    fix = switched(given, stated(one, file="run.sh"), on=False, because="same meaning")
-    assert fix == Fix("delete --profile", (to_remove(one.value_place),))
+    item = flag("--profile", [])
+    given = profiler._replace(places=(item.value_place,))
+    fix = switched(given, stated(item, file="run.sh"), on=False, because="same meaning")
+    assert fix == Fix("delete --profile", (to_remove(item.value_place),))
     steps = stated(key("p", value=3))
     assert switched(profiler, steps, on=False) is None, "3 steps turn it on"
 
 
 def test_a_variable_goes_in_each_pod() -> None:
     pods = [Variable("A", "1", place("pod", name)) for name in ("master", "worker")]
-    one = Variable("A", "1", pods[0].place, parts=tuple(pods))
-    fix = without_variables([one])
+    item = Variable("A", "1", pods[0].place, parts=tuple(pods))
+    fix = without_variables([item])
     assert fix.changes == tuple(to_remove(pod.place) for pod in pods)
 
 
@@ -186,8 +186,8 @@ def test_a_key_takes_the_name_that_it_has_now() -> None:
 def test_a_text_becomes_what_it_means(
     written: str, expected: str, value: object
 ) -> None:
-    one = LoadedAs("k", written, "the text", expected, place("k"), fatal=False)
-    fix = typed(one, because="same meaning")
+    item = LoadedAs("k", written, "the text", expected, place("k"), fatal=False)
+    fix = typed(item, because="same meaning")
     assert (None if fix is None else fix.changes[0].value) == value
     assert fix is None or type(fix.changes[0].value) is type(value)
 
@@ -203,7 +203,7 @@ def test_only_keys_whose_unit_is_known_are_taken() -> None:
 
 def test_a_switch_that_was_a_text_is_never_turned_off_safely() -> None:
     for written, is_safe in (("true", True), ("false", False)):
-        one = LoadedAs("k", written, "text", "true or false", place("k"), fatal=False)
-        fix = typed(one, because="same meaning")
+        item = LoadedAs("k", written, "text", "true or false", place("k"), fatal=False)
+        fix = typed(item, because="same meaning")
         assert fix is not None
         assert fix.is_safe is is_safe

@@ -62,30 +62,30 @@ def test_bounds_of_sizes_hold_the_reading(row: Prediction) -> None:
 
 
 @pytest.mark.parametrize("one", vectors("checkpoint_interval_s"), ids=_id)
-def test_interval_vectors(one: Mapping[str, Any]) -> None:
-    save, mtbf = one["inputs"]["delta_s"], one["inputs"]["mttf_s"]
-    for form, seconds in one["expected"].items():
+def test_interval_vectors(item: Mapping[str, Any]) -> None:
+    save, mtbf = item["inputs"]["delta_s"], item["inputs"]["mttf_s"]
+    for form, seconds in item["expected"].items():
         found = _FORMS[form](save, mtbf)
-        assert found == pytest.approx(seconds, abs=one["tolerance"])
+        assert found == pytest.approx(seconds, abs=item["tolerance"])
 
 
 @pytest.mark.parametrize("one", vectors("checkpoint_bytes"), ids=_id)
-def test_size_vectors(one: Mapping[str, Any]) -> None:
-    contents = _CONTENTS[one["inputs"]["format"]]
-    size = checkpoint_bytes(exactly(one["inputs"]["params"], ""), contents)
-    assert size.value == one["expected"]
+def test_size_vectors(item: Mapping[str, Any]) -> None:
+    contents = _CONTENTS[item["inputs"]["format"]]
+    size = checkpoint_bytes(exactly(item["inputs"]["params"], ""), contents)
+    assert size.value == item["expected"]
 
 
 @pytest.mark.parametrize("one", vectors("checkpoint_write_s"), ids=_id)
-def test_write_vectors(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_write_vectors(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     found = write_seconds(
         exactly(inputs["bytes"], ""),
         inputs["storage_gbps"] * 1e9,
         inputs["ranks"],
         inputs["gbps_per_rank"] * 1e9,
     )
-    assert found.value == pytest.approx(one["expected"], rel=one["tolerance"])
+    assert found.value == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
 def test_young_costs_a_third_of_a_point_at_most() -> None:

@@ -67,18 +67,18 @@ def test_effective_time_of_each_run(row: Mapping[str, str]) -> None:
 
 
 @pytest.mark.parametrize("one", vectors("job_mttf_h"), ids=_id)
-def test_time_between_failures_vectors(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_time_between_failures_vectors(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     own = inputs["rate_per_node_day"]
     rate = FailureRate(own, own, own, "")
     nodes = inputs["gpus"] // inputs["gpus_per_node"]
     seconds = mean_time_between_failures(nodes, rate).value
-    assert seconds / 3600 == pytest.approx(one["expected"], rel=one["tolerance"])
+    assert seconds / 3600 == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
 @pytest.mark.parametrize("one", vectors("ettr_meta"), ids=_id)
-def test_effective_time_vectors(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_effective_time_vectors(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     found = effective_time_ratio(
         inputs["nodes"],
         inputs["rate_per_node_day"],
@@ -86,20 +86,20 @@ def test_effective_time_vectors(one: Mapping[str, Any]) -> None:
         inputs["interval_s"],
         inputs["write_s"],
     )
-    assert found == pytest.approx(one["expected"], abs=one["tolerance"])
+    assert found == pytest.approx(item["expected"], abs=item["tolerance"])
 
 
 @pytest.mark.parametrize("one", vectors("hot_spares"), ids=_id)
-def test_spare_vectors(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_spare_vectors(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     mean = inputs["nodes"] * inputs["rate_per_node_day"] * inputs["repair_days"]
-    assert hot_spares(mean, inputs["quantile"]).value == one["expected"]
+    assert hot_spares(mean, inputs["quantile"]).value == item["expected"]
 
 
 @pytest.mark.parametrize("one", vectors("hot_spares_from_mean"), ids=_id)
-def test_spare_vectors_by_mean(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
-    assert hot_spares(inputs["mean"], inputs["quantile"]).value == one["expected"]
+def test_spare_vectors_by_mean(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
+    assert hot_spares(inputs["mean"], inputs["quantile"]).value == item["expected"]
 
 
 def test_very_many_broken_nodes_do_not_overflow() -> None:

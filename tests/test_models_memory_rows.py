@@ -50,9 +50,9 @@ def rows_by_id() -> Mapping[str, Mapping[str, str]]:
 def errors() -> Mapping[str, list[float]]:
     """Of the rows that have a best value, in percent."""
     found = defaultdict(list)
-    for one in all_predictions():
-        if one.error_percent is not None:
-            found[one.group].append(one.error_percent)
+    for item in all_predictions():
+        if item.error_percent is not None:
+            found[item.group].append(item.error_percent)
     return found
 
 
@@ -71,21 +71,23 @@ def test_best_values_are_given_for_no_other_rows() -> None:
 
 def test_each_row_lies_in_its_own_band() -> None:
     out = [
-        one.id
-        for one in all_predictions()
-        if one.error_percent is not None
-        and one.band_percent is not None
-        and abs(one.error_percent) > one.band_percent
+        item.id
+        for item in all_predictions()
+        if item.error_percent is not None
+        and item.band_percent is not None
+        and abs(item.error_percent) > item.band_percent
     ]
     assert not out
 
 
 def test_each_row_is_read_or_named_as_not_readable() -> None:
-    read = {one.id for one in all_predictions()}
+    read = {item.id for item in all_predictions()}
     left = {row["group"] for row in rows("memory") if row["id"] not in read}
     left_ids = rows_by_id().keys() - read
-    assert left <= NO_READINGS | {rows_by_id()[one]["group"] for one in WITHOUT_LAYOUT}
-    assert {one for one in left_ids if not _is_rule_of_thumb(one)} == WITHOUT_LAYOUT
+    assert left <= NO_READINGS | {
+        rows_by_id()[item]["group"] for item in WITHOUT_LAYOUT
+    }
+    assert {item for item in left_ids if not _is_rule_of_thumb(item)} == WITHOUT_LAYOUT
 
 
 def _is_rule_of_thumb(row_id: str) -> bool:
@@ -94,35 +96,39 @@ def _is_rule_of_thumb(row_id: str) -> bool:
 
 def test_no_lower_bound_is_above_a_published_reading() -> None:
     found = [
-        one
-        for one in all_predictions()
-        if one.published is not None and one.group != REJECTED
+        item
+        for item in all_predictions()
+        if item.published is not None and item.group != REJECTED
     ]
     assert len(found) == 230
-    bare = [one.id for one in found if not one.lower]
-    above = [one.id for one in found if (one.lower or 0) > (one.published or 0)]
+    bare = [finding.id for finding in found if not finding.lower]
+    above = [
+        finding.id
+        for finding in found
+        if (finding.lower or 0) > (finding.published or 0)
+    ]
     assert not above
     assert not bare
 
 
 def test_upper_bounds_are_above_published_readings_but_for_what_is_reserved() -> None:
     below = []
-    for one in all_predictions():
-        if one.published is None or one.group == REJECTED:
+    for item in all_predictions():
+        if item.published is None or item.group == REJECTED:
             continue
-        assert one.upper is not None
-        if one.upper < one.published:
-            below.append(one.id)
-            assert one.upper * RESERVED >= one.published
+        assert item.upper is not None
+        if item.upper < item.published:
+            below.append(item.id)
+            assert item.upper * RESERVED >= item.published
     assert below == ["tt-11", "tt-12", "tt-13", "litgpt-58", "swift-05"]
 
 
 def test_lower_bounds_say_something() -> None:
     """A bound of nothing would be true of any reading."""
     shares = [
-        (one.lower or 0) / one.published
-        for one in all_predictions()
-        if one.published and one.group != REJECTED
+        (item.lower or 0) / item.published
+        for item in all_predictions()
+        if item.published and item.group != REJECTED
     ]
     assert median(shares) == pytest.approx(MEDIAN_SHARE, abs=0.01)
     assert max(shares) > 0.95
@@ -131,7 +137,7 @@ def test_lower_bounds_say_something() -> None:
 def test_runs_that_fitted_are_not_excluded() -> None:
     found = list(capacity_predictions())
     assert len(found) == 216
-    use = [(one.lower or 0) / (one.published or 1) for one in found]
+    use = [(finding.lower or 0) / (finding.published or 1) for finding in found]
     assert max(use) == pytest.approx(0.773, abs=0.001)
 
 
@@ -147,13 +153,13 @@ def test_runs_that_ended_out_of_memory_are_predicted_to(
 ) -> None:
     """Two more of them, bloom-098 and litgpt-37, nobody has explained."""
     found = [
-        one
-        for one in all_predictions()
-        if rows_by_id()[one.id]["expected_band_percent"] == expected
+        item
+        for item in all_predictions()
+        if rows_by_id()[item.id]["expected_band_percent"] == expected
     ]
     assert len(found) == count
-    for one in found:
-        gib = float(rows_by_id()[one.id]["gpu_memory_gib"])
-        capacity = gib if one.unit == "GiB" else gib * 2**30 / 1e9
-        assert one.predicted is not None, one.id
-        assert one.predicted > share * capacity, one.id
+    for finding in found:
+        gib = float(rows_by_id()[finding.id]["gpu_memory_gib"])
+        capacity = gib if finding.unit == "GiB" else gib * 2**30 / 1e9
+        assert finding.predicted is not None, finding.id
+        assert finding.predicted > share * capacity, finding.id

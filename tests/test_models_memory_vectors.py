@@ -235,9 +235,9 @@ _FUNCTIONS: dict[str, Callable[[Inputs], float | dict[str, float]]] = {
 def test_every_vector_of_a_function_comes_out(function: str) -> None:
     found = vectors(function)
     assert found
-    for one in found:
-        predicted = _FUNCTIONS[function](one["inputs"])
-        expected = one["expected"]
-        assert predicted == pytest.approx(expected, rel=1e-12, abs=one["tolerance"]), (
-            one["id"]
-        )
+    for finding in found:
+        predicted = _FUNCTIONS[function](finding["inputs"])
+        expected = finding["expected"]
+        assert predicted == pytest.approx(
+            expected, rel=1e-12, abs=finding["tolerance"]
+        ), finding["id"]

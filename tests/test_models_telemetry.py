@@ -13,14 +13,14 @@ from speccheck.validator.models.telemetry import (
 
 
 @pytest.mark.parametrize("one", vectors("interval_adherence"))
-def test_two_samples_lost(one: Mapping[str, Any]) -> None:
-    inputs, expected = one["inputs"], one["expected"]
+def test_two_samples_lost(item: Mapping[str, Any]) -> None:
+    inputs, expected = item["inputs"], item["expected"]
     interval, span = inputs["interval_s"], inputs["span_s"]
     lost = range(3, 3 + inputs["missing_consecutive"])
     times = [n * interval for n in range(span // interval + 1) if n not in lost]
     found = interval_adherence(times, interval)
     assert found is not None
-    assert found.coverage == pytest.approx(expected["coverage"], abs=one["tolerance"])
+    assert found.coverage == pytest.approx(expected["coverage"], abs=item["tolerance"])
     assert found.longest_gap == expected["max_gap_intervals"]
     assert (found.median_gap, found.gap_99) == (1, 1)
 
@@ -36,5 +36,5 @@ def test_samples_at_the_same_time_cover_nothing() -> None:
 
 
 @pytest.mark.parametrize("one", vectors("timestamp_unit"))
-def test_units_of_times(one: Mapping[str, Any]) -> None:
-    assert timestamp_unit(one["inputs"]["value"]) == one["expected"]
+def test_units_of_times(item: Mapping[str, Any]) -> None:
+    assert timestamp_unit(item["inputs"]["value"]) == item["expected"]

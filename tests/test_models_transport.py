@@ -22,8 +22,8 @@ from speccheck.validator.models.transport_retry import (
 ROWS = tuple(predictions())
 
 
-def _id(one: Prediction | Mapping[str, Any]) -> str:
-    return one.id if isinstance(one, Prediction) else str(one["id"])
+def _id(item: Prediction | Mapping[str, Any]) -> str:
+    return item.id if isinstance(item, Prediction) else str(item["id"])
 
 
 def test_all_rows_are_there() -> None:
@@ -38,17 +38,17 @@ def test_rows_within_their_band(row: Prediction) -> None:
 
 
 @pytest.mark.parametrize("one", vectors("ib_detection_s"), ids=_id)
-def test_retries_of_infiniband(one: Mapping[str, Any]) -> None:
-    found = ib_retry_time(one["inputs"]["timeout"], one["inputs"]["retries"], IB_UNIT)
-    if one["expected"] == "infinite":
+def test_retries_of_infiniband(item: Mapping[str, Any]) -> None:
+    found = ib_retry_time(item["inputs"]["timeout"], item["inputs"]["retries"], IB_UNIT)
+    if item["expected"] == "infinite":
         assert math.isinf(found.value)
         return
-    assert found.value == pytest.approx(one["expected"], rel=one["tolerance"])
+    assert found.value == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
 @pytest.mark.parametrize("one", vectors("ib_timeout_valid"), ids=_id)
-def test_exponents_that_infiniband_takes(one: Mapping[str, Any]) -> None:
-    assert is_ib_exponent(one["inputs"]["timeout"]) is one["expected"]
+def test_exponents_that_infiniband_takes(item: Mapping[str, Any]) -> None:
+    assert is_ib_exponent(item["inputs"]["timeout"]) is item["expected"]
 
 
 @pytest.mark.parametrize("exponent", [-1, 32, 40])
@@ -57,51 +57,51 @@ def test_an_exponent_out_of_range_never_ends(exponent: int) -> None:
 
 
 @pytest.mark.parametrize("one", vectors("mrc_ack_timeout_s"), ids=_id)
-def test_timeout_of_mrc(one: Mapping[str, Any]) -> None:
-    found = mrc_timeout(one["inputs"]["timeout"], MRC_UNIT).value
-    assert found == pytest.approx(one["expected"], rel=one["tolerance"])
+def test_timeout_of_mrc(item: Mapping[str, Any]) -> None:
+    found = mrc_timeout(item["inputs"]["timeout"], MRC_UNIT).value
+    assert found == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
 @pytest.mark.parametrize("one", vectors("mrc_timeout_valid"), ids=_id)
-def test_exponents_that_mrc_takes(one: Mapping[str, Any]) -> None:
-    assert is_mrc_exponent(one["inputs"]["timeout"]) is one["expected"]
+def test_exponents_that_mrc_takes(item: Mapping[str, Any]) -> None:
+    assert is_mrc_exponent(item["inputs"]["timeout"]) is item["expected"]
     assert is_mrc_exponent(24)
 
 
 @pytest.mark.parametrize("one", vectors("mrc_exp_retry_kind"), ids=_id)
-def test_whether_mrc_gives_up(one: Mapping[str, Any]) -> None:
-    ends = mrc_retries_end(one["inputs"]["exp_cnt"])
-    assert ends is (one["expected"] == "finite")
+def test_whether_mrc_gives_up(item: Mapping[str, Any]) -> None:
+    ends = mrc_retries_end(item["inputs"]["exp_cnt"])
+    assert ends is (item["expected"] == "finite")
 
 
 @pytest.mark.parametrize("one", vectors("mrc_min_mpr"), ids=_id)
-def test_packet_ranges_that_fill_a_link(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_packet_ranges_that_fill_a_link(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     found = fewest_mrc_ranges(
         inputs["gbit_per_s"], inputs["rtt_us"], inputs["mtu"], inputs["psn_unit"]
     )
-    assert found == one["expected"]
+    assert found == item["expected"]
 
 
 @pytest.mark.parametrize("one", vectors("mrc_mpr_window_bytes"), ids=_id)
-def test_window_of_packet_ranges(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_window_of_packet_ranges(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     found = mrc_window_bytes(inputs["mpr"], inputs["mtu"], inputs["psn_unit"])
-    assert found == one["expected"]
+    assert found == item["expected"]
 
 
 @pytest.mark.parametrize("one", vectors("roce_l3_bytes"), ids=_id)
-def test_packet_sizes(one: Mapping[str, Any]) -> None:
-    inputs = one["inputs"]
+def test_packet_sizes(item: Mapping[str, Any]) -> None:
+    inputs = item["inputs"]
     found = roce_packet_bytes(
         inputs["path_mtu"],
         inputs["ip"],
         inputs["srv6"],
         has_immediate=inputs["imm"],
     )
-    assert found == one["expected"]
+    assert found == item["expected"]
 
 
 @pytest.mark.parametrize("one", vectors("active_mtu_from_netdev"), ids=_id)
-def test_the_mtu_of_an_interface(one: Mapping[str, Any]) -> None:
-    assert active_path_mtu(one["inputs"]["netdev_mtu"]) == one["expected"]
+def test_the_mtu_of_an_interface(item: Mapping[str, Any]) -> None:
+    assert active_path_mtu(item["inputs"]["netdev_mtu"]) == item["expected"]

@@ -96,7 +96,7 @@ def test_published_values_are_neither_misread_nor_unknown(nccl: NcclVariables) -
 def test_instances_of_platforms_are_those_of_the_hardware_catalogue() -> None:
     instances = read_source("hardware/instances")
     known = {row["id"] for row in instances["instances"]}
-    used = {one for row in PLATFORMS["platforms"] for one in row["instances"]}
+    used = {item for row in PLATFORMS["platforms"] for item in row["instances"]}
     assert used <= known
 
 

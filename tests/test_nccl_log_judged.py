@@ -20,9 +20,9 @@ def failed(folder: Path, text: str, context: Context = AZURE) -> set[str]:
     (plan,) = run(
         Request(arguments=(str(path),), judging=Judging(context=context))
     ).plans
-    found = [one.finding for one in plan.findings]
-    assert not [one for one in found if one.outcome == "error"]
-    return {one.rule for one in found if one.outcome == "fail"}
+    found = [finding.finding for finding in plan.findings]
+    assert not [finding for finding in found if finding.outcome == "error"]
+    return {finding.rule for finding in found if finding.outcome == "fail"}
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -21,7 +21,7 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group
 
-NEEDING = [one for one in built_in_rules() if one.needs]
+NEEDING = [rule for rule in built_in_rules() if rule.needs]
 
 
 @pytest.fixture(scope="module")
@@ -49,22 +49,22 @@ def test_some_rules_need_something() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", NEEDING, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", NEEDING, ids=lambda item: item.name)
 def test_a_rule_decides_nothing_without_what_it_needs(
-    one: Rule, plans: list[PlanEvidence]
+    item: Rule, plans: list[PlanEvidence]
 ) -> None:
-    for need in one.needs:
+    for need in item.needs:
         section, _, field = need.partition(".")
         assert field in SECTIONS[section].__annotations__
     open_to_all = compose(load_edition(), use="ci", size="L").selecting(
-        lambda judged: judged.clause.id == one.clause
+        lambda judged: judged.clause.id == item.clause
     )
     lacking = [
         plan
         for plan in plans
-        if not all(plan.plan.value(n).is_known for n in one.needs)
+        if not all(plan.plan.value(n).is_known for n in item.needs)
     ]
-    judge = Judge(open_to_all, {one.clause: [one._replace(needs=())]})
+    judge = Judge(open_to_all, {item.clause: [item._replace(needs=())]})
     outcomes = {finding.outcome for plan in lacking for finding in judge(plan)}
     assert len(lacking) > 100
     assert outcomes <= {"unknown", "not_applicable"}

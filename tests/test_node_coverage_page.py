@@ -31,7 +31,9 @@ def test_the_numbers_on_the_page_are_those_of_its_rows() -> None:
     rows = _rows()
     judged = [row for row in rows if _RULE.search(row[2])]
     for tier in ("T0", "T0r", "T1", "T2", "T3"):
-        counts = (sum(one[1] == tier for one in found) for found in (rows, judged))
+        counts = (
+            sum(finding[1] == tier for finding in found) for found in (rows, judged)
+        )
         assert f"| {tier} | {next(counts)} | {next(counts)} |" in text
     assert f"| all | {len(rows)} | {len(judged)} |" in text
     assert f"look at {len(rows)} things" in text

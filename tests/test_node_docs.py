@@ -30,7 +30,7 @@ def test_the_picture_shows_the_report(drawing: ModuleType, target: str) -> None:
 def test_every_option_that_the_page_names_exists() -> None:
     flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", NODES.read_text("utf-8")))
     others = {"--node", "--record"}
-    assert flags <= {one.flag for one in named("preflight").options} | others
+    assert flags <= {option.flag for option in named("preflight").options} | others
 
 
 def test_every_exit_code_is_explained() -> None:

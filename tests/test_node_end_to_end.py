@@ -128,9 +128,9 @@ def failures(stand_in: StandIn, *lines: str) -> Found:
     """What fails of a node whose library answers so, at any level."""
     taken = {**stand_in.snapshot(*lines), "host": {"container": "none"}}
     return {
-        (one.rule, one.subject, one.action)
-        for one in findings(taken)
-        if one.outcome in {"fail", "error"}
+        (finding.rule, finding.subject, finding.action)
+        for finding in findings(taken)
+        if finding.outcome in {"fail", "error"}
     }
 
 

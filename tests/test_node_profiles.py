@@ -23,8 +23,8 @@ def gpu(**leaves: object) -> Gpu:
 
 
 def profile_of(name: str, device: str | None = None) -> GpuProfile:
-    told = {} if device is None else {"pci_device_id": device}
-    return gpu_profiles().of(gpu(name=name, **told))
+    result = {} if device is None else {"pci_device_id": device}
+    return gpu_profiles().of(gpu(name=name, **result))
 
 
 @pytest.mark.parametrize(

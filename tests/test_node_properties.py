@@ -59,7 +59,7 @@ ODD: tuple[object, ...] = (
 )
 
 
-RULES = {one.name for one in rule_entries()}
+RULES = {entry.name for entry in rule_entries()}
 FAULTS = {
     name: fault
     for area, faults in AREAS.items()
@@ -92,7 +92,9 @@ def looked_at(name: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     node = healthy_node(name)
     readers = Readers(node)
     found = ((kind, leaf, readers.of(kind, leaf)) for kind, leaf in leaves(node))
-    return tuple((*one[:2], one[2]) for one in found if one[2] is not None)
+    return tuple(
+        (*finding[:2], finding[2]) for finding in found if finding[2] is not None
+    )
 
 
 @pytest.mark.parametrize("name", instances())
@@ -160,7 +162,10 @@ def test_a_leaf_that_is_gone_hides_no_fault(name: str) -> None:
         after = verdicts(without(node, kind, leaf, of_all=True), rules)
         for clause, rule, outcome in after:
             gained, lost = (
-                sum(after[clause, rule, one] - before[clause, rule, one] for one in of)
+                sum(
+                    after[clause, rule, item] - before[clause, rule, item]
+                    for item in of
+                )
                 for of in (("pass",), ("fail", "unknown"))
             )
             assert not (outcome == "pass" and gained > 0 and lost < 0), (rule, leaf)

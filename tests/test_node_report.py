@@ -56,9 +56,9 @@ def test_the_json_gives_each_part_its_finding(
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, json.loads(schema_text("report")))
     found = [
-        (one["subject"], one["outcome"], one["action"])
-        for one in document["findings"]
-        if one["rule"] == "memory_fault_pending"
+        (finding["subject"], finding["outcome"], finding["action"])
+        for finding in document["findings"]
+        if finding["rule"] == "memory_fault_pending"
     ]
     assert found == [
         ("GPU 0", "pass", None),
@@ -82,9 +82,9 @@ def test_gpus_that_could_not_be_listed_pass_nothing(
     code = main([str(path), "--gpu", "H100-80GB", "--output", "json", "--full"])
     assert code == 3
     (found,) = (
-        one
-        for one in json.loads(capsys.readouterr().out)["findings"]
-        if one["rule"] == "memory_fault_pending"
+        finding
+        for finding in json.loads(capsys.readouterr().out)["findings"]
+        if finding["rule"] == "memory_fault_pending"
     )
     assert (found["outcome"], found["missing"]) == ("unknown", ["gpus"])
     assert "absent: nvmlInitWithFlags: not found" in found["message"]
@@ -109,8 +109,8 @@ def test_a_foreign_or_damaged_snapshot_is_refused(
     path = tmp_path / "node.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     assert main([str(path)]) == 2
-    told = capsys.readouterr()
-    assert says in " ".join(f"{told.err} {told.out}".split())
+    result = capsys.readouterr()
+    assert says in " ".join(f"{result.err} {result.out}".split())
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def many(gpus: int, rules: int, text: str) -> tuple[ResultFinding, ...]:
 
 def test_a_result_is_read_back_as_it_was_written() -> None:
     line = result_line(RESULT)
-    told = fields(line)
-    assert (told["verdict"], told["exit_code"], told["findings_left_out"]) == (
+    result = fields(line)
+    assert (result["verdict"], result["exit_code"], result["findings_left_out"]) == (
         *("no-go", 1),
         0,
     )
@@ -76,9 +76,13 @@ def test_numbers_that_are_not_the_editions_are_counted() -> None:
 
 def test_a_node_of_which_little_is_known_has_a_line() -> None:
     bare = NodeResult("box", "usage", taken="2026-11-22T07:00:00Z", reason="no option")
-    told = fields(result_line(bare))
-    assert not {"job", "rank", "ranks", "nodes", "node_list"} & told.keys()
-    assert (told["snapshot"], told["edition"], told["exit_code"]) == (None, None, 2)
+    result = fields(result_line(bare))
+    assert not {"job", "rank", "ranks", "nodes", "node_list"} & result.keys()
+    assert (result["snapshot"], result["edition"], result["exit_code"]) == (
+        None,
+        None,
+        2,
+    )
     counts = dict.fromkeys(("error", *COUNTS), 0)
     assert read_result(result_line(bare)) == bare._replace(counts=counts)
 
@@ -89,20 +93,20 @@ def test_five_hundred_failures_of_64_gpus_fit_and_the_rest_is_counted(
 ) -> None:
     findings = many(64, 8, text)
     facts = {f"driver.leaf_{number}": "570.86.15-server" for number in range(90)}
-    told = fields(result_line(RESULT._replace(findings=findings, facts=facts)))
-    assert len(told["findings"]) + told["findings_left_out"] == 512
-    levels = [one["level"] for one in told["findings"]]
+    result = fields(result_line(RESULT._replace(findings=findings, facts=facts)))
+    assert len(result["findings"]) + result["findings_left_out"] == 512
+    levels = [finding["level"] for finding in result["findings"]]
     assert levels == sorted(levels)  # errors first
     assert levels[0] == "error"
-    assert len(told["findings"]) >= 3
-    assert len(told["facts"]) + told.get("facts_left_out", 0) == 90
-    assert [*told["facts"]] == [*facts][: len(told["facts"])]
+    assert len(result["findings"]) >= 3
+    assert len(result["facts"]) + result.get("facts_left_out", 0) == 90
+    assert [*result["facts"]] == [*facts][: len(result["facts"])]
 
 
 def test_of_many_failures_each_rule_is_told_before_one_is_told_twice() -> None:
-    findings = tuple(one._replace(level="error") for one in many(64, 8, "it failed"))
-    told = fields(result_line(RESULT._replace(findings=findings, facts={})))
-    assert {one["clause"] for one in told["findings"][:8]} == {
+    findings = tuple(item._replace(level="error") for item in many(64, 8, "it failed"))
+    result = fields(result_line(RESULT._replace(findings=findings, facts={})))
+    assert {finding["clause"] for finding in result["findings"][:8]} == {
         f"HW-{rule:03}" for rule in range(8)
     }
 
@@ -120,11 +124,11 @@ def test_nothing_hostile_is_in_a_line() -> None:
         snapshot=KeptSnapshot("/" + escape * 99 + "/n17.json", "ab" * 32),
     )
     line = result_line(hostile)
-    told = fields(line)
+    result = fields(line)
     assert "\\u001b" not in line
     assert "\\ud800" not in line
-    assert told["snapshot"]["path"] == "n17.json"
-    assert told["facts"]["long"] != told["facts"]["other"]  # by their digests
+    assert result["snapshot"]["path"] == "n17.json"
+    assert result["facts"]["long"] != result["facts"]["other"]  # by their digests
     read = read_result(line)
     assert read.findings[0].message.isprintable()
 
@@ -224,7 +228,7 @@ def test_whatever_a_line_holds_it_is_a_result_or_refused() -> None:
             read += 1
             assert len(result_line(result)) <= MOST_BYTES
     assert read > 100
-    assert all(one.isprintable() for one in refusals)
+    assert all(item.isprintable() for item in refusals)
 
 
 def _write_often(pipe: int, node: str, times: int) -> None:
@@ -244,14 +248,14 @@ def test_lines_of_processes_that_share_a_pipe_do_not_mix() -> None:
     writers = [
         fork.Process(target=_write_often, args=(writing, name, 200)) for name in names
     ]
-    for one in writers:
-        one.start()
+    for item in writers:
+        item.start()
     os.close(writing)
     with os.fdopen(reading) as lines:
         found = [read_result(line) for line in lines]
-    for one in writers:
-        one.join()
-    assert {one.node: 0 for one in found} == dict.fromkeys(names, 0)
+    for item in writers:
+        item.join()
+    assert {finding.node: 0 for finding in found} == dict.fromkeys(names, 0)
     assert len(found) == 800
 
 
@@ -264,16 +268,16 @@ def test_preflight_writes_the_line_of_what_it_judged(
     code = main(["preflight", *words])
     report = json.loads(capsys.readouterr().out)
     (path,) = Path(folder).glob("*.result.json")
-    told = fields(path.read_text())
+    answer = fields(path.read_text())
     result = read_result(path.read_text())
-    assert (result.exit_code, told["exit_code"]) == (code, code)
+    assert (result.exit_code, answer["exit_code"]) == (code, code)
     assert result.counts == {
         name: sum(row[name] for row in report["summary"]["clauses"].values())
         for name in result.counts
     }
-    failed = [one for one in report["findings"] if one["outcome"] == "fail"]
-    assert {(one.rule, one.message) for one in result.findings} <= {
-        (one["rule"], one["message"]) for one in failed
+    failed = [finding for finding in report["findings"] if finding["outcome"] == "fail"]
+    assert {(finding.rule, finding.message) for finding in result.findings} <= {
+        (item["rule"], item["message"]) for item in failed
     }
     assert len(result.findings) + result.findings_left_out == len(failed)
     assert result.facts["gpus"] == "8"
@@ -293,8 +297,8 @@ def test_a_dash_writes_the_line_and_no_report(
     other = tmp_path / "report.json"
     words = ["--select", "memory_fault_pending", "--output", f"json={other}"]
     assert main(["preflight", *words, "--result", "-"]) == 1
-    told = fields(capsys.readouterr().out)
-    (finding,) = told["findings"]
+    result = fields(capsys.readouterr().out)
+    (finding,) = result["findings"]
     assert finding["rule"] == "memory_fault_pending"
     assert (finding["subject"], finding["level"]) == ("GPU 2", "error")
     assert finding["action"] == "RESET_GPU"
@@ -334,9 +338,13 @@ def test_a_node_that_judged_nothing_has_a_line_all_the_same(
     monkeypatch.chdir(tmp_path)
     all_words = [*words, "--sysroot", sysroot, "--result", f"{tmp_path}/r/"]
     assert main(["preflight", *all_words]) == code
-    told = fields((tmp_path / "r/n3.result.json").read_text())
-    assert (told["verdict"], told["exit_code"], told["node"]) == (verdict, code, "n3")
-    assert reason in told["reason"]
+    result = fields((tmp_path / "r/n3.result.json").read_text())
+    assert (result["verdict"], result["exit_code"], result["node"]) == (
+        verdict,
+        code,
+        "n3",
+    )
+    assert reason in result["reason"]
     capsys.readouterr()
     # On standard output as well, and alone.
     assert main(["preflight", *words, "--sysroot", sysroot, "--result=-"]) == code
@@ -353,9 +361,9 @@ def test_a_bug_is_counted(
 
     monkeypatch.setattr("speccheck.probes.collect.snapshot", broken)
     assert main(["preflight", "--sysroot", sysroot, "--result", "-"]) == 4
-    told = fields(capsys.readouterr().out)
-    assert (told["verdict"], told["edition"]) == ("bug", None)
-    assert told["reason"].startswith("a bug of speccheck: ZeroDivisionError")
+    result = fields(capsys.readouterr().out)
+    assert (result["verdict"], result["edition"]) == ("bug", None)
+    assert result["reason"].startswith("a bug of speccheck: ZeroDivisionError")
 
 
 def test_inconclusive_says_what_is_missing(
@@ -389,7 +397,7 @@ def test_where_a_line_cannot_go_is_told_before_anything_is_probed(
     monkeypatch.chdir(tmp_path)
     code = main(["preflight", *words])
     assert code == (3 if "--nagios" in words else 2)
-    told = capsys.readouterr()
-    assert told.err.count("\n") == 1
-    assert problem in told.err
+    result = capsys.readouterr()
+    assert result.err.count("\n") == 1
+    assert problem in result.err
     assert [*tmp_path.iterdir()] in ([], [tmp_path / "r.json"])

@@ -157,7 +157,7 @@ def test_a_script_sets_anew_what_was_set_on_the_machine(tmp_path: Path) -> None:
     ((_, (group,)),) = read_plans(request)
     environment = assemble(group.files, Context())[Environment]
     assert isinstance(environment, Environment)
-    values = {one.name: one.value for one in environment.variables}
+    values = {variable.name: variable.value for variable in environment.variables}
     assert values == {"NCCL_DEBUG": "WARN", "NCCL_ALGO": "Ring"}
 
 
@@ -170,7 +170,7 @@ def test_each_plan_is_judged_on_the_machine(tmp_path: Path) -> None:
     found = run(Request(arguments=(str(folder),), node=snapshot))
     assert len(found.plans) == 2
     for plan in found.plans:
-        rules = {one.finding.rule for one in plan.findings}
+        rules = {finding.finding.rule for finding in plan.findings}
         assert {"memory_fault_pending", "fewer_gpus_present_than_asked"} <= rules
         assert plan.grouping == (f"judged on the machine of {snapshot}",)
 
@@ -209,7 +209,7 @@ def test_what_is_no_snapshot_is_refused(
     if text is not None:
         node.write_text(text, encoding="utf-8")
     assert main([str(tmp_path / "config.yaml"), "--node", str(node)]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "--node" in told
-    assert problem in told
+    result = capsys.readouterr().err
+    assert result.count("\n") == 1
+    assert "--node" in result
+    assert problem in result

@@ -104,8 +104,8 @@ def test_no_value_breaks_a_reader_or_a_rule(seed: int, tmp_path: Path) -> None:
         _, files = read_file(str(path), readers=readers)
         for plan in group(files):
             broken = [
-                one.finding.message
-                for one in judge_plan(plan, state).findings
-                if one.finding.outcome == "error"
+                finding.finding.message
+                for finding in judge_plan(plan, state).findings
+                if finding.finding.outcome == "error"
             ]
             assert broken == [], text

@@ -66,9 +66,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_the_document_says_what_was_found(reports: dict[str, str]) -> None:
     rows = json.loads(reports["json"])["findings"]
     failed = {
-        (one["rule"], one["level"], one["waived"])
-        for one in rows
-        if one["outcome"] == "fail"
+        (row["rule"], row["level"], row["waived"])
+        for row in rows
+        if row["outcome"] == "fail"
     }
     assert failed == {
         *((rule, "error", False) for rule in ERRORS),
@@ -86,8 +86,8 @@ def test_sarif_holds_to_its_schema_and_leaves_out_what_is_waived(
         *((rule, "error") for rule in ERRORS),
         *((rule, "warning") for rule in WARNINGS),
     }
-    (one,) = (row for row in run["results"] if row["level"] == "error")
-    place = one["locations"][0]["physicalLocation"]
+    (item,) = (row for row in run["results"] if row["level"] == "error")
+    place = item["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "configs/job.sbatch"
     assert place["region"]["startLine"] == 10
     if sarif_log.schema() is None:
@@ -102,9 +102,9 @@ def test_junit_is_read_by_a_parser_of_others(reports: dict[str, str]) -> None:
     )
     assert results["Failure"] == len(ERRORS)
     assert results["passed"] > 20
-    (red,) = (one for one in cases if one.result and one.is_failure)
+    (red,) = (item for item in cases if item.result and item.is_failure)
     assert red.name == "FT-003 error_handling_off"
-    (skipped,) = (one for one in cases if WAIVED in one.name)
+    (skipped,) = (item for item in cases if WAIVED in item.name)
     assert skipped.is_skipped
     assert "the sweep sets the batch" in skipped.result[0].message
 
@@ -112,11 +112,11 @@ def test_junit_is_read_by_a_parser_of_others(reports: dict[str, str]) -> None:
 def test_gitlab_and_reviewdog_get_the_same(reports: dict[str, str]) -> None:
     quality = json.loads(reports["gitlab"])
     jsonschema.validate(quality, GITLAB)
-    assert {one["check_name"] for one in quality} == ERRORS | WARNINGS
+    assert {item["check_name"] for item in quality} == ERRORS | WARNINGS
     diagnostics = json.loads(reports["rdjson"])
     jsonschema.validate(diagnostics, RDJSON)
-    told = {one["code"]["value"].split()[-1] for one in diagnostics["diagnostics"]}
-    assert told == ERRORS | WARNINGS
+    result = {item["code"]["value"].split()[-1] for item in diagnostics["diagnostics"]}
+    assert result == ERRORS | WARNINGS
 
 
 class _Page(HTMLParser):

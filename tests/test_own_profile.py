@@ -67,8 +67,10 @@ def test_the_usual_value_is_that_of_more_than_half(fleet: Run) -> None:
         "of": 9,
     }
     assert (found["nodes"], found["synthetic"], found["evidence"]) == (9, 0, ["then"])
-    told = {name: nodes[name] for name in ("n04", "n05")}
-    assert deviations(fleet, told) == [("driver.ofed_version", "MLNX_OFED-24", ["n04"])]
+    result = {name: nodes[name] for name in ("n04", "n05")}
+    assert deviations(fleet, result) == [
+        ("driver.ofed_version", "MLNX_OFED-24", ["n04"])
+    ]
 
 
 def test_a_fleet_is_as_its_own_profile_a_day_later(fleet: Run) -> None:
@@ -96,9 +98,9 @@ def test_nodes_that_are_not_fit_make_no_part_of_it(fleet: Run) -> None:
     nodes["n02"]["gpus"][0]["is_lost"] = True
     found = profile_of(fleet, nodes)
     assert found["nodes"] == NODES - 1
-    (one,) = found["nodes_left_out"]
-    assert one["what"] == "n02"
-    assert one["why"].startswith("no-go: ")
+    (item,) = found["nodes_left_out"]
+    assert item["what"] == "n02"
+    assert item["why"].startswith("no-go: ")
 
 
 @pytest.mark.slow
@@ -110,8 +112,8 @@ def test_a_variable_without_a_majority_is_left_free(fleet: Run) -> None:
         )
     found = profile_of(fleet, nodes)
     assert "variables.NCCL_DEBUG_FILE" not in found["values"]
-    left_out = {one["what"]: one["why"] for one in found["leaves_left_out"]}
-    assert left_out["variables.NCCL_DEBUG_FILE"].startswith("9 values, and none on")
+    excluded = {item["what"]: item["why"] for item in found["leaves_left_out"]}
+    assert excluded["variables.NCCL_DEBUG_FILE"].startswith("9 values, and none on")
     assert deviations(fleet, nodes) == []
 
 
@@ -154,8 +156,8 @@ def rates(*values: float, leaf: str = "matrix_products.bfloat16") -> UsualNumber
     names = [f"n{number}" for number in range(count)]
     samples = Samples(leaf, array("I", range(count)), array("I"), array("d", values))
     samples = samples._replace(parts=array("I", [0] * count))
-    (one,) = own_profile(names, {}, {}, [samples]).numbers
-    return one
+    (item,) = own_profile(names, {}, {}, [samples]).numbers
+    return item
 
 
 def test_outliers_are_left_out_again_and_again() -> None:

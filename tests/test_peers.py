@@ -32,14 +32,14 @@ def pair() -> Pair:
 
 
 def test_what_is_said_of_both_tells_nothing_apart() -> None:
-    found = score(Says({told("x")}, {told("x")}), [pair()], lambda one: one)
+    found = score(Says({told("x")}, {told("x")}), [pair()], lambda item: item)
     assert found.apart == 0
     assert found.good_errors == 1
 
 
 def test_what_is_said_of_the_bad_one_alone_tells_them_apart() -> None:
     warning = told("y", is_error=False)
-    found = score(Says({told("x"), warning}, {warning}), [pair()], lambda one: one)
+    found = score(Says({told("x"), warning}, {warning}), [pair()], lambda item: item)
     assert (found.read, found.apart, found.good_errors, found.good_findings) == (
         1,
         1,
@@ -50,7 +50,7 @@ def test_what_is_said_of_the_bad_one_alone_tells_them_apart() -> None:
 
 def test_a_trap_counts_among_the_good_ones_only() -> None:
     trap = pair()._replace(bad=None)
-    found = score(Says(set(), {told("x")}), [trap], lambda one: one)
+    found = score(Says(set(), {told("x")}), [trap], lambda item: item)
     assert (found.read, found.apart, found.good_errors, found.good_findings) == (
         0,
         0,
@@ -71,7 +71,7 @@ def test_cases_give_their_facts_as_options(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fixtures_are_pairs_of_configurations(tmp_path: Path) -> None:
-    found = {one.name: one for one in fixture_pairs(tmp_path)}
+    found = {item.name: item for item in fixture_pairs(tmp_path)}
     assert len(found) > 200
     pairs = found["global_batch_differs_from_product"]
     for job in (pairs.bad, pairs.good):

@@ -60,8 +60,8 @@ def plan(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def values(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     document = json.loads(plan(folder, capsys, "--output", "json"))
     jsonschema.validate(document, SCHEMAS["plan"]())
-    (one,) = document["plans"]
-    return {value["name"]: value for value in one["values"]}
+    (item,) = document["plans"]
+    return {value["name"]: value for value in item["values"]}
 
 
 def test_each_value_has_its_status_place_and_derivation(

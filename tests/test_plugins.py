@@ -43,9 +43,9 @@ def speccheck(
 
 def failed(report: dict[str, Any]) -> set[tuple[str, str, int]]:
     return {
-        (one["rule"], one["clause"], one["places"][0]["line"])
-        for one in report["findings"]
-        if one["outcome"] == "fail"
+        (finding["rule"], finding["clause"], finding["places"][0]["line"])
+        for finding in report["findings"]
+        if finding["outcome"] == "fail"
     }
 
 

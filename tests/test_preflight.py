@@ -40,26 +40,30 @@ def sysroot(tmp_path: Path) -> str:
 def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     """The JSON report of a preflight."""
     code = main(["preflight", *words, "--output", "json", "--full"])
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    jsonschema.validate(told, json.loads(schema_text("report")))
-    assert told["exit_code"] == code
-    return told
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(result, json.loads(schema_text("report")))
+    assert result["exit_code"] == code
+    return result
 
 
-def outcomes(told: dict[str, Any]) -> dict[str, str]:
+def outcomes(result: dict[str, Any]) -> dict[str, str]:
     """What each rule says; of one that speaks of several parts, the last."""
-    return {one["rule"]: one["outcome"] for one in told["findings"] if one["rule"]}
+    return {
+        finding["rule"]: finding["outcome"]
+        for finding in result["findings"]
+        if finding["rule"]
+    }
 
 
 @pytest.mark.usefixtures("stand_in")
 def test_machine_and_files_are_judged_in_one_report(
     script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = report(capsys, script, *ONE_RULE)
-    assert outcomes(told) == {"fewer_gpus_present_than_asked": "pass"}
-    assert told["profile"] == {"use": "preflight"}
-    assert [one["path"] for one in told["files"]] == ["this node", script]
-    assert told["plans"][0]["grouping"] == ["judged on the machine of this node"]
+    result = report(capsys, script, *ONE_RULE)
+    assert outcomes(result) == {"fewer_gpus_present_than_asked": "pass"}
+    assert result["profile"] == {"use": "preflight"}
+    assert [file["path"] for file in result["files"]] == ["this node", script]
+    assert result["plans"][0]["grouping"] == ["judged on the machine of this node"]
 
 
 def test_a_gpu_that_is_gone_is_no_go(
@@ -76,10 +80,10 @@ def test_a_gpu_that_is_gone_is_no_go(
 def test_the_machine_alone_is_judged_without_files(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = report(capsys, "--select", "memory_fault_pending")
-    found = [(one["subject"], one["outcome"]) for one in told["findings"]]
+    result = report(capsys, "--select", "memory_fault_pending")
+    found = [(finding["subject"], finding["outcome"]) for finding in result["findings"]]
     assert found == [(f"GPU {number}", "pass") for number in range(8)]
-    assert told["verdict"] == "pass"
+    assert result["verdict"] == "pass"
 
 
 @pytest.mark.usefixtures("stand_in")
@@ -101,9 +105,9 @@ def test_a_machine_without_gpus_is_inconclusive(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     without_library(monkeypatch, tmp_path)
-    told = report(capsys, script, *ONE_RULE)
-    (found,) = told["findings"]
-    assert (told["exit_code"], found["outcome"]) == (3, "unknown")
+    result = report(capsys, script, *ONE_RULE)
+    (found,) = result["findings"]
+    assert (result["exit_code"], found["outcome"]) == (3, "unknown")
     assert found["missing"] == ["gpus"]
     assert "absent: nvmlInitWithFlags" in found["message"]
 
@@ -160,13 +164,13 @@ def test_a_probe_that_hangs_costs_the_budget_and_its_own_leaves(
 ) -> None:
     stand_in.answers("gpu.2.remap_pending=1", "gpu.4.nvmlDeviceGetPowerUsage.hang=1")
     began = time.monotonic()
-    told = report(capsys, "--budget", "1.5s", "--select", "memory_fault_pending")
+    result = report(capsys, "--budget", "1.5s", "--select", "memory_fault_pending")
     assert time.monotonic() - began < 5
-    outcomes = [one["outcome"] for one in told["findings"]]
+    outcomes = [finding["outcome"] for finding in result["findings"]]
     assert outcomes == ["pass", "pass", "fail", "pass", *["unknown"] * 4]
-    assert told["exit_code"] == 1
+    assert result["exit_code"] == 1
     reason = "the gpu probe was stopped after 1.5 s"
-    assert reason in told["findings"][7]["message"]
+    assert reason in result["findings"][7]["message"]
 
 
 @pytest.mark.parametrize(
@@ -185,10 +189,10 @@ def test_a_wrong_command_line_is_one_line(
 ) -> None:
     root = [] if "--sysroot" in words else ["--sysroot", sysroot]
     assert main(["preflight", *words, *root]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert problem in told.err
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+    assert problem in result.err
 
 
 def test_a_file_that_is_none_is_told_and_the_snapshot_kept(
@@ -207,9 +211,9 @@ def test_a_snapshot_is_no_file_of_a_job(
     out = str(tmp_path / "node.json")
     assert main(["probe", "--sysroot", sysroot, "--out", out]) == 0
     assert main(["preflight", out, "--sysroot", sysroot]) == 2
-    told = capsys.readouterr().err
+    result = capsys.readouterr().err
     says = f"preflight probes this machine; {out} is judged by speccheck {out}"
-    assert told == f"speccheck: {says}\n"
+    assert result == f"speccheck: {says}\n"
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +255,7 @@ def test_an_interruption_leaves_no_half_file_and_no_probe_behind(
     process.send_signal(with_signal)
     printed, errors = process.communicate(timeout=30)
     assert (process.returncode, printed, errors) == (code, "", "")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["pipe", "pynvml.py"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["pipe", "pynvml.py"]
     assert _has_ended(probe)
 
 

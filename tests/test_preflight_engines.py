@@ -99,7 +99,7 @@ def test_snapshot_and_line_tell_engine_node_and_rank(
     line = json.loads(Path(folder, f"{said['node']}.result.json").read_text())
     assert said.items() <= line.items()
     names = ("job", "rank", "ranks", "nodes", "node_list", "attempt")
-    assert not {one for one in names if one in line} - said.keys()
+    assert not {name for name in names if name in line} - said.keys()
 
 
 def test_of_several_ranks_on_a_node_one_looks_at_it(
@@ -112,16 +112,16 @@ def test_of_several_ranks_on_a_node_one_looks_at_it(
     folder = tmp_path / "nodes"
     words = ["--sysroot", sysroot, "--result", f"{folder}/", *ONE_RULE]
     assert main(["preflight", *words]) == 0
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == (
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err == (
         "speccheck: rank 11 leaves n2 to its first rank (SLURM_PROCID tells local rank "
         "3); --every-rank looks at it all the same\n"
     )
     assert not folder.exists()
     # Files of ranks that all look do not get in the way of each other.
     assert main(["preflight", *words, "--every-rank"]) == 3
-    assert [one.name for one in folder.iterdir()] == ["n2.3.result.json"]
+    assert [item.name for item in folder.iterdir()] == ["n2.3.result.json"]
 
 
 def test_a_rank_in_doubt_looks_at_the_node(
@@ -168,11 +168,11 @@ def test_many_nodes_write_into_one_folder_at_once(sysroot: str, tmp_path: Path) 
         )
         for number in range(6)
     ]
-    assert [one.wait(timeout=120) for one in started] == [3] * 6
+    assert [item.wait(timeout=120) for item in started] == [3] * 6
     names = {
         f"n{number}{end}" for number in range(6) for end in (".json", ".result.json")
     }
-    assert {one.name for one in folder.iterdir()} == names
+    assert {item.name for item in folder.iterdir()} == names
     for number in range(6):
         line = (folder / f"n{number}.result.json").read_text()
         assert read_result(line).node == f"n{number}"
@@ -184,8 +184,8 @@ def test_a_folder_that_cannot_be_written_is_told(
     (tmp_path / "file").write_text("")
     words = ["--sysroot", sysroot, "--out", f"{tmp_path}/file/nodes/"]
     assert main(["preflight", *words]) == 2
-    told = capsys.readouterr()
-    assert told.err == f"speccheck: --out {tmp_path}/file/nodes/: Not a directory\n"
+    result = capsys.readouterr()
+    assert result.err == f"speccheck: --out {tmp_path}/file/nodes/: Not a directory\n"
 
 
 def nagios(
@@ -198,8 +198,8 @@ def nagios(
     text, bar, data = line.rstrip("\n").partition(" | ")
     assert bar
     assert "|" not in data
-    assert all(PERFDATA.fullmatch(one) for one in data.split(" ")), data
-    return code, text, dict(one.split("=") for one in data.split(" "))
+    assert all(PERFDATA.fullmatch(item) for item in data.split(" ")), data
+    return code, text, dict(item.split("=") for item in data.split(" "))
 
 
 @pytest.mark.slow
@@ -342,10 +342,13 @@ def test_mpirun_gives_a_line_of_each_node(sysroot: str, tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     found = [read_result(line) for line in ended.stdout.splitlines()]
-    told = {(one.node, one.rank, one.ranks, one.engine, one.verdict) for one in found}
-    assert told == {
+    result = {
+        (finding.node, finding.rank, finding.ranks, finding.engine, finding.verdict)
+        for finding in found
+    }
+    assert result == {
         ("node0", 0, 3, "mpi", "inconclusive"),
         ("node1", 1, 3, "mpi", "inconclusive"),
         ("node2", 2, 3, "mpi", "inconclusive"),
     }
-    assert len({one.job for one in found}) == 1
+    assert len({finding.job for finding in found}) == 1

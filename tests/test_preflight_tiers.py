@@ -29,15 +29,15 @@ def judged(
     code = main(["preflight", *select, *words, "--output", "json"])
     report = json.loads(capsys.readouterr().out)
     found: dict[str, set[str]] = {}
-    for one in report["findings"]:
-        found.setdefault(one["clause"], set()).add(one["outcome"])
+    for finding in report["findings"]:
+        found.setdefault(finding["clause"], set()).add(finding["outcome"])
     return code, found
 
 
 def messages(capsys: pytest.CaptureFixture[str], clause: str, *words: str) -> list[str]:
     main(["preflight", "--select", clause, *words, "--output", "json"])
     report = json.loads(capsys.readouterr().out)
-    return [one["message"] for one in report["findings"]]
+    return [finding["message"] for finding in report["findings"]]
 
 
 def snapshot(path: Path) -> dict[str, Any]:
@@ -57,15 +57,15 @@ def test_tier_1_measures_copies_and_judges_them_with_the_machine(
     code, found = judged(capsys, COPIES, *words)
     assert (code, found) == (0, {clause: {"pass"} for clause in COPIES})
     taken = snapshot(out)
-    directions = [one["direction"] for one in taken["copy_tests"]]
+    directions = [item["direction"] for item in taken["copy_tests"]]
     assert directions == [
         *("host_to_device", "device_to_host", "local"),
         "device_to_device",
     ]
     assert len(taken["gpus"]) == 8
     assert "copy_tests" not in taken["cut_short"]
-    told = read_result(result.read_text())
-    assert (told.tier, told.verdict) == (1, "go")
+    answer = read_result(result.read_text())
+    assert (answer.tier, answer.verdict) == (1, "go")
     # The snapshot says the same again, anywhere.
     again = [str(out), "--profile", "preflight", "--select", ",".join(COPIES)]
     assert main(again) == 0
@@ -187,7 +187,7 @@ def test_a_measurement_that_hangs_costs_the_budget_and_itself(
     assert cut_short["collective_runs"] == (
         "speccheck bench all-reduce: not begun: the budget of 9 s was used up before"
     )
-    assert all(_has_ended(int(one)) for one in hung.read_text().split())
+    assert all(_has_ended(int(item)) for item in hung.read_text().split())
 
 
 @pytest.mark.slow
@@ -271,9 +271,9 @@ def test_a_tier_that_cannot_be_is_one_line(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["preflight", *words]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    assert problem in told.err
+    result = capsys.readouterr()
+    assert (result.out, result.err.count("\n")) == ("", 1)
+    assert problem in result.err
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_judgement_of_what_was_cut_short_is_undecided(
     }
     assert code == 1
     expected = ["pass", "pass", "fail", "pass", *["unknown"] * 4]
-    assert outcomes == {f"GPU {n}": one for n, one in enumerate(expected)}
+    assert outcomes == {f"GPU {n}": item for n, item in enumerate(expected)}
 
 
 def test_a_library_that_prints_disturbs_nothing(stand_in: StandIn) -> None:
@@ -127,15 +127,15 @@ def test_a_list_without_an_end_is_no_count() -> None:
 
 
 def test_a_sheet_is_made_again_of_what_it_told() -> None:
-    told: list[list[object]] = []
-    sheet, again = Sheet(told.append), Sheet()
+    result: list[list[object]] = []
+    sheet, again = Sheet(result.append), Sheet()
     sheet.doing("something")
     sheet.put("host", "name", "a", "/name")
     sheet.put_at("gpus", sheet.add("gpus"), "serial", Absence("absent", "x"), "x")
     sheet.listed("gpus")
     sheet.listed("pci_devices", Absence("not_permitted", "/sys", "no", "EACCES"))
-    for one in json.loads(json.dumps(told[1:])):
-        again.replay(one)
+    for item in json.loads(json.dumps(result[1:])):
+        again.replay(item)
     assert again.content() == sheet.content()
     with pytest.raises(ValueError, match="drop"):
         again.replay(["drop"])

@@ -18,8 +18,8 @@ CPU = "/sys/devices/system/cpu"
 
 def leaf(found: dict[str, Any], kind: str, name: str) -> object:
     """The value of a leaf, or its status where it has none."""
-    one = found[kind][name]
-    return one["status"] if isinstance(one, dict) else one
+    item = found[kind][name]
+    return item["status"] if isinstance(item, dict) else item
 
 
 ONE_LEAF: dict[str, tuple[Files, str, str, object]] = {

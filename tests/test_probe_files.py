@@ -109,7 +109,7 @@ DRIVER: dict[str, object] = {
 def measured(part: Part) -> dict[str, object]:
     """The leaves that have a value."""
     values = {name: getattr(part, name) for name in type(part).__annotations__}
-    return {name: one.value for name, one in values.items() if one.is_known}
+    return {name: item.value for name, item in values.items() if item.is_known}
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_kernel_log_without_events(machine: Path) -> None:
 
 def test_pci_devices_are_those_that_matter(machine: Path) -> None:
     devices = content(machine, "pci")["pci_devices"]
-    assert [one["address"] for one in devices] == [
+    assert [device["address"] for device in devices] == [
         PORT,
         SWITCH,
         SLOT,
@@ -155,7 +155,7 @@ def test_pci_devices_are_those_that_matter(machine: Path) -> None:
 
 def test_pci_device(machine: Path) -> None:
     devices = content(machine, "pci")["pci_devices"]
-    by_address = {one["address"]: one for one in devices}
+    by_address = {device["address"]: device for device in devices}
     no_control = {
         "status": "not_supported",
         "source": f"/sys/bus/pci/devices/{GPU}/config",
@@ -204,7 +204,9 @@ def test_variables_by_layer(machine: Path) -> None:
         ("NCCL_SOCKET_IFNAME", "system_file", "eth0"),
         ("NCCL_IB_HCA", "system_file", "ignored"),
     ]
-    assert [(one["name"], one["layer"], one["value"]) for one in found] == expected
+    assert [
+        (finding["name"], finding["layer"], finding["value"]) for finding in found
+    ] == expected
 
 
 def test_rdma_port(machine: Path) -> None:
@@ -221,7 +223,7 @@ def test_rdma_port(machine: Path) -> None:
         "type": "MT4129",
         "node_guid": "9803:9b03:0012:3456",
     }
-    known = {name: one for name, one in port.items() if not isinstance(one, dict)}
+    known = {name: item for name, item in port.items() if not isinstance(item, dict)}
     assert known == {
         "device": "mlx5_0",
         "number": 1,
@@ -297,7 +299,7 @@ def test_every_declared_leaf_is_written_and_no_other(tmp_path: Path) -> None:
         if kind in {"gpus", "job_paths"}:  # asked of NVML; of a job
             continue
         parts = found[kind] if isinstance(found[kind], list) else [found[kind]]
-        written = {leaf for one in parts for leaf in one}
+        written = {leaf for item in parts for leaf in item}
         declared = set(part.__annotations__)
         from_libraries = FROM_NVML | FROM_CUDA if kind == "driver" else set()
         assert written == declared - from_libraries, kind
@@ -309,14 +311,14 @@ def test_command_gives_the_same_without_what_names_the_specimen(
     out = tmp_path / "node.json"
     command = ("-m", "speccheck", "probe", "--sysroot", str(machine), "--out", str(out))
     subprocess.run((sys.executable, "-P", *command), check=True, timeout=60)
-    told: dict[str, Any] = json.loads(out.read_text())
+    result: dict[str, Any] = json.loads(out.read_text())
     expected = content(machine)
-    assert told["cut_short"] == {}
-    assert told["host"].pop("name").startswith("hashed:")
-    assert told["host"] == {k: v for k, v in expected["host"].items() if k != "name"}
-    for leaf in (FROM_NVML | FROM_CUDA) & told["driver"].keys():  # there are no GPUs
-        assert told["driver"].pop(leaf)["status"] == "absent"
+    assert result["cut_short"] == {}
+    assert result["host"].pop("name").startswith("hashed:")
+    assert result["host"] == {k: v for k, v in expected["host"].items() if k != "name"}
+    for leaf in (FROM_NVML | FROM_CUDA) & result["driver"].keys():  # there are no GPUs
+        assert result["driver"].pop(leaf)["status"] == "absent"
     for kind in ("pci_devices", "driver", "kernel_log", "kernel_events", "variables"):
-        assert told[kind] == expected[kind], kind
+        assert result[kind] == expected[kind], kind
     for secret in ("hidden", "9803:9b03:0012:3456", "00:00:10:49:fe:80"):
         assert secret not in out.read_text()

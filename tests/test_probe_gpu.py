@@ -178,7 +178,7 @@ def test_a_link_that_is_down_is_asked_nothing_more(stand_in: StandIn) -> None:
 
 def test_a_link_that_cannot_be_asked_says_why(stand_in: StandIn) -> None:
     gpu = stand_in.snapshot("gpu.2.nvmlDeviceGetNvLinkState.code=4")["gpus"][2]
-    assert {one["status"] for one in gpu["nvlink_is_active"]} == {"not_permitted"}
+    assert {item["status"] for item in gpu["nvlink_is_active"]} == {"not_permitted"}
     assert set(gpu["nvlink_version"]) == {None}
 
 

@@ -47,17 +47,17 @@ def test_ports_are_read_as_ibstat_reads_them(
             f"{port}/rate": f"{rate}\n",
         },
     )
-    told = ibstat(machine)
+    result = ibstat(machine)
     found = content(machine, "rdma")
     ours, device = found["rdma_ports"][0], found["rdma_devices"][0]
     states = {"ACTIVE": "Active", "DOWN": "Down", "INIT": "Initializing"}
-    assert told["State"] == states[ours["state"]]
-    assert told["Physical state"] == ours["physical_state"]
-    assert float(told["Rate"]) == ours["rate_gbit_per_second"]
-    assert int(told["Base lid"]) == ours["lid"]
-    assert int(told["SM lid"]) == ours["subnet_manager_lid"]
-    assert told["Link layer"] == ours["link_layer"]
-    assert told["CA type"] == device["type"]
-    assert told["Firmware version"] == device["firmware_version"]
+    assert result["State"] == states[ours["state"]]
+    assert result["Physical state"] == ours["physical_state"]
+    assert float(result["Rate"]) == ours["rate_gbit_per_second"]
+    assert int(result["Base lid"]) == ours["lid"]
+    assert int(result["SM lid"]) == ours["subnet_manager_lid"]
+    assert result["Link layer"] == ours["link_layer"]
+    assert result["CA type"] == device["type"]
+    assert result["Firmware version"] == device["firmware_version"]
     guid = int(device["node_guid"].replace(":", ""), 16)
-    assert int(told["Node GUID"], 16) == guid
+    assert int(result["Node GUID"], 16) == guid

@@ -184,15 +184,15 @@ def test_events_are_counted_by_code_and_device(tmp_path: Path) -> None:
     found = log(tmp_path, "/dev/kmsg", text)
     shown_events = [
         (
-            one["code"],
-            one["pci_address"],
-            one["count"],
-            one["first_seconds"],
-            one["last_seconds"],
-            one["is_of_application"],
-            one["text"].rpartition(" ")[2],
+            event["code"],
+            event["pci_address"],
+            event["count"],
+            event["first_seconds"],
+            event["last_seconds"],
+            event["is_of_application"],
+            event["text"].rpartition(" ")[2],
         )
-        for one in found["kernel_events"]
+        for event in found["kernel_events"]
     ]
     assert shown_events == [
         (31, GPU, 2, 1.0, 2.0, True, "second"),
@@ -217,7 +217,7 @@ def test_file_counts_from_the_last_start(tmp_path: Path) -> None:
         + "2026-11-21T10:00:00 node sshd[9]: [1.000000] not of the kernel\n"
     )
     found = log(tmp_path, "/var/log/kern.log", text)
-    assert [one["event"] for one in found["kernel_events"]] == ["hung_task"]
+    assert [event["event"] for event in found["kernel_events"]] == ["hung_task"]
     assert found["kernel_log"] == {
         "lines": 2,
         "first_seconds": 0.0,
@@ -250,7 +250,7 @@ def test_end_of_a_huge_file_is_read(tmp_path: Path) -> None:
         "[    0.000000] " + START + "\n" + line * 60_000 + "[    0.000000] " + START
     ) + "\n[    2.000000] Oops: 0000 [#1]\n"
     found = log(tmp_path, "/var/log/dmesg", text)
-    assert [one["event"] for one in found["kernel_events"]] == ["kernel_fault"]
+    assert [event["event"] for event in found["kernel_events"]] == ["kernel_fault"]
 
 
 def test_log_of_many_different_events_says_so(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ _NOBODY = 65534
 
 def gpu_device(folder: Path) -> dict[str, Any]:
     devices = content(folder, "pci")["pci_devices"]
-    return next(one for one in devices if one["address"] == GPU)
+    return next(device for device in devices if device["address"] == GPU)
 
 
 def test_link_of_lower_speed_and_errors(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_huge_and_binary_files_leave_the_rest(tmp_path: Path) -> None:
     assert found["host"]["memory_total_bytes"] == 2_113_465_048 * 1024
     assert found["host"]["locked_memory_bytes"]["status"] == "failed"
     assert found["driver"]["kernel_module_version"]["status"] == "failed"
-    gpu = next(one for one in found["pci_devices"] if one["address"] == GPU)
+    gpu = next(device for device in found["pci_devices"] if device["address"] == GPU)
     assert gpu["numa_node"]["status"] == "failed"
     assert gpu["speed_gigatransfers_per_second"]["status"] == "absent"
 
@@ -185,14 +185,18 @@ def test_user_file_that_a_variable_names(tmp_path: Path) -> None:
         "/job/nccl.conf": "NCCL_ALGO=Ring\n",
     }
     found = content(healthy_but(tmp_path, files), "settings")["variables"]
-    told = [(one["name"], one["value"]) for one in found if one["layer"] == "user_file"]
-    assert told == [("NCCL_ALGO", "Ring")]
+    result = [
+        (finding["name"], finding["value"])
+        for finding in found
+        if finding["layer"] == "user_file"
+    ]
+    assert result == [("NCCL_ALGO", "Ring")]
 
 
 def test_variables_without_a_home(tmp_path: Path) -> None:
     build(tmp_path, {"/proc/self/environ": "HOME=/h\0", "/h/.nccl.conf": "NCCL_A=1\n"})
     found = content(tmp_path, "settings")["variables"]
-    assert [(one["name"], one["layer"]) for one in found] == [
+    assert [(finding["name"], finding["layer"]) for finding in found] == [
         ("HOME", "environment"),
         ("NCCL_A", "user_file"),
     ]

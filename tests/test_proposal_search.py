@@ -34,7 +34,7 @@ def product(candidate: Candidate) -> int:
 def reaching(wanted: int, *, glance: int = HOLDS) -> Search[Found]:
     """A search for levers that multiply to a number or more."""
     return Search(
-        lambda one: glance if product(one) >= wanted else FAILS,
+        lambda item: glance if product(item) >= wanted else FAILS,
         told,
         lambda _: True,
     )
@@ -75,9 +75,9 @@ def test_what_fails_elsewhere_is_passed_over_or_kept_as_second() -> None:
         return None if product(candidate) in {8, 16} else told(candidate)
 
     search = Search(
-        lambda one: HOLDS if product(one) >= 8 else FAILS,
+        lambda item: HOLDS if product(item) >= 8 else FAILS,
         verified,
-        lambda one: one == (("cheap", 4), ("middle", 8)),
+        lambda item: item == (("cheap", 4), ("middle", 8)),
     )
     assert search.combined(LEVERS, 3) == [(("cheap", 4), ("middle", 8))]
     search = Search(lambda _: HOLDS, verified, lambda _: False)
@@ -101,6 +101,6 @@ def test_the_number_of_tries_is_bounded() -> None:
 def test_steps_without_an_order_are_tried_one_by_one() -> None:
     levers = (lever("micro", 5, 3, 6), lever("global", 4), lever("steps", 9))
     search = Search(
-        lambda one: HOLDS if product(one) % 3 == 0 else FAILS, told, lambda _: True
+        lambda item: HOLDS if product(item) % 3 == 0 else FAILS, told, lambda _: True
     )
     assert search.single(levers) == [(("micro", 3),), (("steps", 9),)]

@@ -62,7 +62,7 @@ def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def failed(document: dict[str, Any], rule: str) -> dict[str, Any]:
-    (found,) = (one for one in document["findings"] if one["rule"] == rule)
+    (found,) = (item for item in document["findings"] if item["rule"] == rule)
     assert found["outcome"] == "fail"
     finding: dict[str, Any] = found
     return finding
@@ -158,7 +158,8 @@ def test_what_cannot_be_judged_is_not_called_verified(
     assert "batch.sequence_length" in proposal["missing"]
     assert "no failure is left, but MEM-001 cannot be judged" in proposal["text"]
     assert ("parallelism.sharding_stage", 0, 3) in [
-        (one["name"], one["before"], one["after"]) for one in proposal["settings"]
+        (setting["name"], setting["before"], setting["after"])
+        for setting in proposal["settings"]
     ]
 
 
@@ -178,7 +179,7 @@ def test_what_a_larger_job_must_meet_besides_is_told(
         UNSAVED.replace("--bf16", "--bf16 --save ckpt --save-interval 500"), "utf-8"
     )
     finding = failed(report(capsys, *words), "large_model_without_sharding")
-    assert all(one["verified"] for one in finding["proposals"])
+    assert all(item["verified"] for item in finding["proposals"])
 
 
 def test_ignored_rules_have_no_say_and_all_others_do(
@@ -214,12 +215,12 @@ def test_of_many_plans_the_first_are_sought_and_the_rest_counted(
         path.parent.mkdir()
         path.write_text(BATCH, encoding="utf-8")
     found = report(capsys, ".")["findings"]
-    sought = [one["proposals"] for one in found if one["outcome"] == "fail"]
-    assert [one is None for one in sought] == [False] * MOST_SOUGHT + [True] * 2
+    sought = [finding["proposals"] for finding in found if finding["outcome"] == "fail"]
+    assert [item is None for item in sought] == [False] * MOST_SOUGHT + [True] * 2
     main(["."])
     text = " ".join(capsys.readouterr().out.split())
-    told = f"the first {MOST_SOUGHT} plans that need some, and not for 2 more"
-    assert told in text
+    result = f"the first {MOST_SOUGHT} plans that need some, and not for 2 more"
+    assert result in text
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,14 @@ def test_a_published_setup_has_no_error_and_is_seen_to_be_sharded(
 ) -> None:
     with working_in(tmp_path):
         (plan,) = run(request_of(name, tmp_path)).plans
-    found = [one.finding for one in plan.findings]
-    failed = [one for one in found if one.outcome == "fail" and one.level == "error"]
+    found = [finding.finding for finding in plan.findings]
+    failed = [
+        finding
+        for finding in found
+        if finding.outcome == "fail" and finding.level == "error"
+    ]
     assert not failed
-    outcomes = {one.clause: one.outcome for one in found}
+    outcomes = {finding.clause: finding.outcome for finding in found}
     assert outcomes[SHARDED] == "pass"
     assert outcomes[FITS] in {"pass", "unknown"}
 

@@ -99,15 +99,15 @@ def test_dcgm_2_names_several_gpus_at_once(tmp_path: Path) -> None:
     }
     content = {"test_categories": [{"category": "Integration", "tests": [test]}]}
     found = results(tmp_path, {"DCGM GPU Diagnostic": {**content, "version": "2.0.4"}})
-    assert [one["gpu_index"] for one in found] == [0, 1, 2]
-    assert {one["result"] for one in found} == {"skip"}
-    assert {one["message"] for one in found} == {"no P2P"}
+    assert [finding["gpu_index"] for finding in found] == [0, 1, 2]
+    assert {finding["result"] for finding in found} == {"skip"}
+    assert {finding["message"] for finding in found} == {"no P2P"}
     assert found[0]["tool_version"] == "2.0.4"
 
 
 def entity(number: int, status: str, **more: object) -> dict[str, object]:
-    told = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": number}
-    return {**told, "status": status, **more}
+    result = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": number}
+    return {**result, "status": status, **more}
 
 
 def test_dcgm_4_names_entities_and_sums_up(tmp_path: Path) -> None:
@@ -146,7 +146,8 @@ def test_dcgm_4_names_entities_and_sums_up(tmp_path: Path) -> None:
     }
     found = results(tmp_path, content)
     assert [
-        (one["name"], one.get("gpu_index"), one["result"]) for one in found[:-1]
+        (finding["name"], finding.get("gpu_index"), finding["result"])
+        for finding in found[:-1]
     ] == [
         ("pcie", 0, "pass"),
         ("pcie", 1, "fail"),
@@ -154,14 +155,17 @@ def test_dcgm_4_names_entities_and_sums_up(tmp_path: Path) -> None:
         ("cpu_eud", None, "pass"),
     ]
     assert (found[1]["message"], found[1]["error_code"]) == ("NVLink 3 is down", 95)
-    assert {one["tool_version"] for one in found} == {"4.2.3"}
+    assert {finding["tool_version"] for finding in found} == {"4.2.3"}
     assert reason(found[-1]["result"]) == "says 'sideways'"
 
 
 def test_a_diagnosis_that_did_not_run_says_so(tmp_path: Path) -> None:
     content = {"DCGM Diagnostic": {"runtime_error": "another instance is running"}}
-    (one,) = results(tmp_path, content)
-    assert (one["result"], one["message"]) == ("not_run", "another instance is running")
+    (item,) = results(tmp_path, content)
+    assert (item["result"], item["message"]) == (
+        "not_run",
+        "another instance is running",
+    )
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,7 @@ def test_duplicate_keys_are_kept_for_the_rule() -> None:
     keyed = leaves.reading.keyed
     assert keyed is not None
     assert keyed.refuses_duplicates
-    assert [one.key for one in keyed.twice] == ["train_batch_size"]
+    assert [item.key for item in keyed.twice] == ["train_batch_size"]
     assert leaves.value("batch.global_batch_size") == 16
 
 

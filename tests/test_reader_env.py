@@ -208,4 +208,4 @@ def test_published_environments() -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         variables = READER.read(source).variables
         assert len(variables) == sum("=" in line for line in lines), path
-        assert all(one.value is not None for one in variables), path
+        assert all(variable.value is not None for variable in variables), path

@@ -156,7 +156,7 @@ def test_keys_are_known_by_their_underscores() -> None:
     assert keyed.catalogue is not None
     unknown = [key.path for key in keyed.keys if not keyed.catalogue.is_known(key.path)]
     assert unknown == []
-    (key,) = [one for one in keyed.keys if one.path == ("keep_last_n_checkpoints",)]
+    (key,) = [item for item in keyed.keys if item.path == ("keep_last_n_checkpoints",)]
     assert key.place.key == "keep-last-n-checkpoints"
 
 
@@ -290,7 +290,7 @@ def test_of_equal_keys_the_last_counts() -> None:
     assert found.value("model.layers") == 24
     keyed = found.reading.keyed
     assert keyed is not None
-    assert [one.key for one in keyed.twice] == ["num_layers"]
+    assert [item.key for item in keyed.twice] == ["num_layers"]
     assert not keyed.refuses_duplicates
 
 

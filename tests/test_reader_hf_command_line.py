@@ -65,9 +65,9 @@ def judged(folder: Path, **files: str) -> JudgedPlan:
 def failures(plan: JudgedPlan, rule: str) -> list[tuple[str, list[int]]]:
     """Messages of the failures of a rule, and the lines they stand on."""
     return [
-        (one.finding.message, [place.line for place in one.locations])
-        for one in plan.findings
-        if one.finding.rule == rule and one.finding.outcome == "fail"
+        (finding.finding.message, [place.line for place in finding.locations])
+        for finding in plan.findings
+        if finding.finding.rule == rule and finding.finding.outcome == "fail"
     ]
 
 

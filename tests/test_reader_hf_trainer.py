@@ -295,7 +295,7 @@ def test_a_bare_no_is_false_and_stops_the_trainer() -> None:
 
 def test_the_env_block_of_trl_sets_variables() -> None:
     leaves = read(CORE + "env:\n  NCCL_DEBUG: WARN\n  NCCL_IB_TIMEOUT: 22\n")
-    found = [(one.name, one.value) for one in leaves.reading.variables]
+    found = [(variable.name, variable.value) for variable in leaves.reading.variables]
     assert found == [("NCCL_DEBUG", "WARN"), ("NCCL_IB_TIMEOUT", "22")]
     assert leaves.reading.variables[0].place.key == "env.NCCL_DEBUG"
 

@@ -208,7 +208,7 @@ def test_detection(text: str, format_id: str | None) -> None:
 def keys(read: ReadScript) -> dict[str, Any]:
     keyed = read.reading.keyed
     assert keyed is not None
-    return {one.place.key: one.value for one in keyed.keys}
+    return {key.place.key: key.value for key in keyed.keys}
 
 
 def test_keys_for_the_rules_on_spelling() -> None:
@@ -254,7 +254,7 @@ def test_settings_lie_over_the_file_that_the_command_names(
     assert found.value("checkpoint.directory").value == "/ckpt/code"
     assert found.value("communication.timeout_seconds").value == 600.0
     files = {
-        Path(one.file).name for one in found.value("batch.global_batch_size").places
+        Path(place.file).name for place in found.value("batch.global_batch_size").places
     }
     assert files == {"run.sh", "our_grpo.yaml"}
 

@@ -115,11 +115,13 @@ def test_the_whole_file_adds_machines_image_and_environment() -> None:
     assert found.line("cluster.nodes") == 12
     assert found.value("recovery.restart_policy") == "never"
     reading = found.reading
-    assert [(one.name, one.value) for one in reading.variables] == [
+    assert [(variable.name, variable.value) for variable in reading.variables] == [
         ("NCCL_DEBUG", "WARN"),
         ("FI_PROVIDER", None),
     ]
-    assert [(one.package, one.text) for one in reading.versions] == [("torch", "2.6.0")]
+    assert [(item.package, item.text) for item in reading.versions] == [
+        ("torch", "2.6.0")
+    ]
 
 
 def test_the_primary_file_reads_the_recipe_of_its_defaults(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_file_of_several_objects_is_read_object_by_object() -> None:
     ]
     readers = Readers()
     found = [readers.detect_document(document_of(text, "job.yaml")) for text in objects]
-    assert [one and one.format for one in found] == [
+    assert [finding and finding.format for finding in found] == [
         None,
         "k8s-trainingruntime",
         "k8s-trainjob",

@@ -75,7 +75,9 @@ def test_variables_without_quotes_are_refused() -> None:
     read = read_object("PyTorchJob", spec)
     keyed = read.reading.keyed
     assert keyed is not None
-    found = [(one.key, one.written, one.loaded, one.fatal) for one in keyed.loaded_as]
+    found = [
+        (item.key, item.written, item.loaded, item.fatal) for item in keyed.loaded_as
+    ]
     assert found == [
         ("NCCL_CHECKS_DISABLE", "1", "a number", True),
         ("DEBUG", "yes", "true or false", True),

@@ -287,7 +287,7 @@ def unknown_keys(text: str) -> list[str]:
     assert keyed is not None
     assert keyed.catalogue is not None
     return [
-        one.place.key for one in keyed.keys if not keyed.catalogue.is_known(one.path)
+        key.place.key for key in keyed.keys if not keyed.catalogue.is_known(key.path)
     ]
 
 
@@ -332,7 +332,7 @@ def test_odd_shapes_do_not_raise(odd: str) -> None:
         "max_steps",
     )
     for key in keys:
-        lines = [one for one in CORE.splitlines() if not one.startswith(f"{key}:")]
+        lines = [line for line in CORE.splitlines() if not line.startswith(f"{key}:")]
         read("\n".join([*lines, f"{key}: {odd}"]))
     for key in ("dist_config", "peft_config", "cp_size", "cp_mode", "save_steps"):
         read(f"model: x\nmodel_class: llm\nkernel_config: {{}}\n{key}: {odd}\n")

@@ -94,11 +94,13 @@ def test_a_wrapped_file_brings_what_the_run_says(tmp_path: Path) -> None:
     leaves = leaves_of(file)
     assert leaves["cluster.world_size"].value == 16
     assert leaves["cluster.accelerator_family"].value == "nvidia"
-    assert [one.name for one in file.readings[0].variables] == ["NCCL_DEBUG"]
-    versions = [(one.package, one.text) for one in file.readings[0].versions]
+    assert [variable.name for variable in file.readings[0].variables] == ["NCCL_DEBUG"]
+    versions = [(item.package, item.text) for item in file.readings[0].versions]
     assert ("llm-foundry", "0.21.0") in versions
     assert ("torch", "2.7.0") in versions
-    script = [one.name for reading in file.readings[1:] for one in reading.variables]
+    script = [
+        variable.name for reading in file.readings[1:] for variable in reading.variables
+    ]
     assert "NCCL_IB_DISABLE" in script
 
 

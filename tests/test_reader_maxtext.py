@@ -347,7 +347,7 @@ def test_takes_no_other_file(text: str) -> None:
 )
 def test_odd_shapes_do_not_raise(settings: str) -> None:
     keys = {line.partition(":")[0] for line in settings.splitlines()}
-    core = [one for one in CORE.splitlines() if one.partition(":")[0] not in keys]
+    core = [item for item in CORE.splitlines() if item.partition(":")[0] not in keys]
     found = read("\n".join([*core, settings, ""]))
     assert found.value("run.framework") == "maxtext"
     assert READER.parents is not None
@@ -363,6 +363,6 @@ def test_knows_the_keys_of_published_files() -> None:
         keyed = READER.read(document).keyed
         assert keyed is not None
         assert keyed.catalogue is not None
-        keys = (one.path for one in keyed.keys)
+        keys = (item.path for item in keyed.keys)
         unknown |= {str(key) for key in keys if not keyed.catalogue.is_known(key)}
     assert unknown == set()

@@ -62,7 +62,7 @@ def test_works_out_interpolations(tmp_path: Path) -> None:
     text = CORE + "steps: 100\ncheckpoint_period: ${steps}\n"
     leaves = merge(READER.read(composed(tmp_path, text).document).facts.facts)
     assert leaves["checkpoint.interval_steps"].value == 100
-    assert [one.key for one in leaves["checkpoint.interval_steps"].places] == [
+    assert [place.key for place in leaves["checkpoint.interval_steps"].places] == [
         "checkpoint_period",
         "steps",
     ]

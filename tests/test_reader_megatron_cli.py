@@ -285,11 +285,11 @@ def test_numbers_that_argparse_refuses() -> None:
         "--train-iters 1e5 --lr 3e-4 --seq-length 4k --seed 1_000"
     ).reading.keyed
     assert keyed is not None
-    assert [(one.key, one.written, one.expected) for one in keyed.loaded_as] == [
+    assert [(item.key, item.written, item.expected) for item in keyed.loaded_as] == [
         ("--train-iters", "1e5", "a whole number"),
         ("--seq-length", "4k", "a whole number"),
     ]
-    assert all(one.fatal for one in keyed.loaded_as)
+    assert all(item.fatal for item in keyed.loaded_as)
 
 
 def test_programs_over_megatron_core_are_none_of_its_own() -> None:

@@ -114,7 +114,7 @@ def test_absent_flags_mean_what_they_mean_on_a_command_line() -> None:
 
 def test_environment_variables() -> None:
     variables = read(FULL).reading.variables
-    assert [(one.name, one.value) for one in variables] == [
+    assert [(variable.name, variable.value) for variable in variables] == [
         ("CUDA_DEVICE_MAX_CONNECTIONS", "1"),
         ("NCCL_ALGO", "^NVLS"),
         ("CUBLAS_WORKSPACE_CONFIG", ":4096:8"),
@@ -159,7 +159,7 @@ def test_of_equal_flags_the_last_counts() -> None:
     assert found.value("model.layers") == 24
     keyed = found.reading.keyed
     assert keyed is not None
-    assert [one.key for one in keyed.twice] == ["MODEL_ARGS.--num-layers"]
+    assert [item.key for item in keyed.twice] == ["MODEL_ARGS.--num-layers"]
     assert not keyed.refuses_duplicates
 
 
@@ -176,7 +176,7 @@ def test_overrides_of_nemo_are_no_flags() -> None:
     keyed = found.reading.keyed
     assert keyed is not None
     assert keyed.catalogue is None
-    assert [one.name for one in found.reading.variables] == ["A"]
+    assert [variable.name for variable in found.reading.variables] == ["A"]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_end_to_end(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     assert main([str(file), "--output", f"json={report}"]) == 1
     findings = json.loads(report.read_text("utf-8"))["findings"]
-    (refused,) = [one for one in findings if one["rule"] == "key_refused"]
+    (refused,) = [finding for finding in findings if finding["rule"] == "key_refused"]
     (place,) = refused["places"]
     assert (place["line"], place["key"]) == (11, "MODEL_ARGS.--sequence-paralel")
 

@@ -58,21 +58,26 @@ def test_the_accelerator_is_looked_up() -> None:
 
 def test_variables_releases_and_the_command() -> None:
     reading = read_text(READER, RUN, "run.yaml").reading
-    assert [(one.name, one.value) for one in reading.variables] == [
+    assert [(variable.name, variable.value) for variable in reading.variables] == [
         ("NCCL_DEBUG", "WARN")
     ]
-    versions = {one.package: one.text for one in reading.versions}
+    versions = {item.package: item.text for item in reading.versions}
     assert versions["llm-foundry"] == "0.21.0"
     assert "composer" not in versions
     (script,) = reading.scripts
-    commands = [[word.text for word in one.words] for one in script.script.commands]
+    commands = [
+        [word.text for word in command.words] for command in script.script.commands
+    ]
     assert ["python", "convert.py", "--output", "s3://bucket/x"] in commands
 
 
 def test_variables_as_a_mapping() -> None:
     text = "command: a\nimage: b\ncompute: {gpus: 8}\nenv_variables: {A: 1, B: [2]}\n"
     found = read_text(READER, text, "run.yaml").reading.variables
-    assert [(one.name, one.value) for one in found] == [("A", "1"), ("B", None)]
+    assert [(finding.name, finding.value) for finding in found] == [
+        ("A", "1"),
+        ("B", None),
+    ]
 
 
 @pytest.mark.parametrize(

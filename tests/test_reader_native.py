@@ -75,8 +75,11 @@ def keyed(text: str) -> KeyedFile:
 def refused(lines: str) -> list[tuple[str, str, str, str]]:
     """Key, text, what is seen and what is needed, of each value that is refused."""
     found = keyed(f"speccheck: 1\n{lines}").loaded_as
-    assert all(one.fatal for one in found)
-    return [(one.key, one.written, one.loaded, one.expected) for one in found]
+    assert all(finding.fatal for finding in found)
+    return [
+        (finding.key, finding.written, finding.loaded, finding.expected)
+        for finding in found
+    ]
 
 
 def test_leaves_as_they_stand() -> None:
@@ -104,7 +107,7 @@ def test_leaves_as_they_stand() -> None:
 
 def test_variables_are_texts_and_null_states_nothing() -> None:
     variables = read(CONFIG).reading.variables
-    assert {one.name: one.value for one in variables} == {
+    assert {variable.name: variable.value for variable in variables} == {
         "NCCL_ALGO": "Ring",
         "NCCL_IB_TIMEOUT": "22",
         "NCCL_IB_DISABLE": "false",
@@ -240,9 +243,9 @@ def test_a_refused_value_is_an_error_of_the_report(
     selection = Selection(("refused_value_type",))
     (plan,) = run(Request(("config.yaml",), judging=Judging(selection=selection))).plans
     found = [
-        (one.finding.level, one.locations[0].line, one.finding.message)
-        for one in plan.findings
-        if one.finding.outcome == "fail"
+        (finding.finding.level, finding.locations[0].line, finding.finding.message)
+        for finding in plan.findings
+        if finding.finding.outcome == "fail"
     ]
     assert found == [
         (

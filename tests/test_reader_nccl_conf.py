@@ -71,5 +71,5 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     for order in (files, files[::-1]):
         environment = assemble(order, Context())[Environment]
         assert isinstance(environment, Environment)
-        found = {one.name: one.value for one in environment.variables}
+        found = {variable.name: variable.value for variable in environment.variables}
         assert found == {"NCCL_DEBUG": "INFO", "NCCL_ALGO": "Ring", "NCCL_IB_TC": "106"}

@@ -55,7 +55,9 @@ def started(line: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "leaves"), [one[1:] for one in SIGNATURES], ids=[o[0] for o in SIGNATURES]
+    ("line", "leaves"),
+    [item[1:] for item in SIGNATURES],
+    ids=[o[0] for o in SIGNATURES],
 )
 def test_a_line_gives_exactly_its_leaf(line: str, leaves: dict[str, object]) -> None:
     (found,) = communicators(started(line))
@@ -80,8 +82,8 @@ def test_each_leaf_knows_its_line(line: str, leaves: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("line", "name", "value", "is_of_plugin"),
-    [one[1:] for one in VARIABLES],
-    ids=[one[0] for one in VARIABLES],
+    [item[1:] for item in VARIABLES],
+    ids=[item[0] for item in VARIABLES],
 )
 def test_a_variable_is_read_with_who_set_it(
     line: str, name: str, value: str, *, is_of_plugin: bool
@@ -128,8 +130,8 @@ def test_communicators_of_one_log_stay_apart(release: str) -> None:
     second = second.replace("0x49bbd7790311d5eb", "0x7700000000000001")
     second = second.replace("comm 0x55", "comm 0x66").replace("/GDRDMA", "")
     found = communicators(first + second)
-    assert [one["links_by_gpudirect"] for one in found] == [4, 0]
-    assert [one["ranks_seen"] for one in found] == [4, 4]
+    assert [finding["links_by_gpudirect"] for finding in found] == [4, 0]
+    assert [finding["ranks_seen"] for finding in found] == [4, 4]
 
 
 def test_parts_of_a_communicator_are_told_apart_by_their_colour() -> None:

@@ -73,7 +73,7 @@ WIDE = "#bitdiff i_min i_max i_p99 i_cv%"
     ],
 )
 def test_columns_are_found_by_name(
-    names: str, row: str, told: dict[str, object], tmp_path: Path
+    names: str, row: str, result: dict[str, object], tmp_path: Path
 ) -> None:
     text = f"# size count type redop root {names}\n 4096 1024 float sum -1 {row}\n"
     out, into = parts_of(tmp_path, HEAD + text + FOOT)
@@ -81,8 +81,8 @@ def test_columns_are_found_by_name(
     assert out["bus_bytes_per_second"] == [1.5e9]
     assert into["bus_bytes_per_second"] == [3e9]
     assert into["is_compared"] is False
-    assert {leaf: out[leaf] for leaf in told} == told
-    assert ("p99_seconds" in out) == ("p99_seconds" in told)
+    assert {leaf: out[leaf] for leaf in result} == result
+    assert ("p99_seconds" in out) == ("p99_seconds" in result)
 
 
 def test_a_launch_time_is_no_time_of_the_collective(tmp_path: Path) -> None:
@@ -238,10 +238,10 @@ def test_published_logs_hold_what_their_text_holds() -> None:
     for path in paths:
         text = path.read_text("utf-8")
         words = [line.split() for line in text.splitlines()]
-        rows = [one for one in words if len(one) > 10 and one[0].isdigit()]
+        rows = [word for word in words if len(word) > 10 and word[0].isdigit()]
         reading = nccl_tests.READER.read(Source(str(path), text))
         assert reading.node is not None
-        assert sum("float" in one for one in words) == len(rows)
+        assert sum("float" in word for word in words) == len(rows)
         for run, at in zip(parts(reading.node), (-8, -4), strict=True):
             name = path.stem.partition("_")[2]
             assert str(run["collective"]).replace("_", "") == name

@@ -185,5 +185,5 @@ def test_a_log_that_begins_within_its_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [LOG, OLD, LOG + OLD + ALONE])
 def test_broken_logs_are_read_as_far_as_they_go(text: str) -> None:
     tagged = "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines())
-    for one in (text, tagged):
-        assert read_broken(nccl_tests.READER, one, "run.log", 7, 150) > 100
+    for item in (text, tagged):
+        assert read_broken(nccl_tests.READER, item, "run.log", 7, 150) > 100

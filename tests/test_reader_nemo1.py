@@ -259,7 +259,7 @@ def test_the_launchers_file_reads_the_recipe_that_it_chooses(tmp_path: Path) -> 
     assert leaves["checkpoint.directory"].value == "/results/gpt/checkpoints"
     place = leaves["cluster.nodes"].places[0]
     assert (Path(place.file), place.key) == (recipe, "trainer.num_nodes")
-    assert [(one.name, one.value) for one in reading.variables] == [
+    assert [(variable.name, variable.value) for variable in reading.variables] == [
         ("NCCL_DEBUG", "WARN")
     ]
 

@@ -224,7 +224,7 @@ def test_a_child_inherits_from_the_files_that_it_names(tmp_path: Path) -> None:
     assert leaves["cluster.gpus_per_node"].places[0].file == str(child)
     inherited = leaves["parallelism.tensor_parallel_size"].places[0]
     assert inherited.file.endswith("base.yaml")
-    assert [Path(one.name).name for one in found.parents] == ["base.yaml"]
+    assert [Path(item.name).name for item in found.parents] == ["base.yaml"]
 
 
 def test_the_last_of_several_files_wins_and_a_section_may_be_replaced(

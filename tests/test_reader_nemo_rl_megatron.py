@@ -151,7 +151,7 @@ def test_derives_what_follows_from_megatron() -> None:
 
 def test_variables_of_the_workers() -> None:
     variables = read(MEGATRON).reading.variables
-    assert [(one.name, one.value) for one in variables] == [
+    assert [(variable.name, variable.value) for variable in variables] == [
         ("NCCL_ALGO", "Ring"),
         ("WAIT", "5"),
         ("LATER", None),

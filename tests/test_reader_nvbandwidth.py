@@ -133,8 +133,8 @@ def test_each_matrix_is_a_test(tmp_path: Path) -> None:
     }
     assert line_of(node, "copy_tests", 0, "bytes_per_second") == 13
     assert [
-        (one["direction"], one["from_gpu"], one["to_gpu"], one["bytes_per_second"])
-        for one in (found[1], *found[4:])
+        (item["direction"], item["from_gpu"], item["to_gpu"], item["bytes_per_second"])
+        for item in (found[1], *found[4:])
     ] == [
         (
             "device_to_device",
@@ -147,13 +147,13 @@ def test_each_matrix_is_a_test(tmp_path: Path) -> None:
         ("device_to_device", [0, 1, 0, 1], [0, 0, 1, 1], [None, 380e9, 381e9, None]),
         ("local", [0, 1], [0, 1], [1519.07e9, 1518.93e9]),
     ]
-    assert [one["is_sum_of_both_ways"] for one in found[2:4]] == [False, True]
-    assert [one["is_all_at_once"] for one in found] == [False] * 4 + [
+    assert [finding["is_sum_of_both_ways"] for finding in found[2:4]] == [False, True]
+    assert [finding["is_all_at_once"] for finding in found] == [False] * 4 + [
         True,
         False,
         False,
     ]
-    assert [one["method"] for one in found[4:6]] == ["sm", "sm"]
+    assert [finding["method"] for finding in found[4:6]] == ["sm", "sm"]
 
 
 def test_a_test_without_a_result_has_none(tmp_path: Path) -> None:
@@ -185,8 +185,8 @@ Process  0 (node-a): device 0: NVIDIA GB200 (00000008:01:00)
 Process  1 (node-b): device 0: NVIDIA GB200 (00000008:01:00)
 
 """
-    (one,) = copies(tmp_path, "nvbandwidth Version: v0.8\n\n" + devices + HOST)
-    assert one["gpu"] == "NVIDIA GB200"
+    (item,) = copies(tmp_path, "nvbandwidth Version: v0.8\n\n" + devices + HOST)
+    assert item["gpu"] == "NVIDIA GB200"
 
 
 CONTENT = {
@@ -246,9 +246,11 @@ def test_the_published_log_holds_what_its_text_holds() -> None:
     for block in blocks:
         rows = [line.split() for line in block.splitlines()[3:]]
         cells = [word for row in rows[: rows.index([])] for word in row[1:]]
-        expected.append((block.partition(".")[0], [float(f"{one}e9") for one in cells]))
+        expected.append(
+            (block.partition(".")[0], [float(f"{item}e9") for item in cells])
+        )
     assert [
-        (one["name"], one["bytes_per_second"]) for one in parts(node, "copy_tests")
+        (part["name"], part["bytes_per_second"]) for part in parts(node, "copy_tests")
     ] == expected
     assert len(expected) == 14
 

@@ -72,8 +72,8 @@ def test_a_test_is_a_transfer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["MB/sec", "MiB/sec"])
 def test_megabytes_are_of_1024_times_1024(unit: str, tmp_path: Path) -> None:
-    (one,) = transfers(tmp_path, TEXT.replace("Gb/sec", unit))
-    assert one["average_bytes_per_second"] == [
+    (item,) = transfers(tmp_path, TEXT.replace("Gb/sec", unit))
+    assert item["average_bytes_per_second"] == [
         float(round(391.88 * 2**20)),
         float(round(392.04 * 2**20)),
     ]
@@ -89,10 +89,10 @@ t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]
 
 def test_a_latency_has_its_times(tmp_path: Path) -> None:
     head = HEAD.replace("RDMA_Write BW", "Send Latency")
-    (one,) = transfers(tmp_path, RULE + head + RULE + LATENCY + RULE)
-    assert (one["name"], one["operation"]) == ("ib_send_lat", "send")
-    assert (one["typical_seconds"], one["p99_seconds"]) == ([1.71e-6], [1.95e-6])
-    assert "average_bytes_per_second" not in one
+    (item,) = transfers(tmp_path, RULE + head + RULE + LATENCY + RULE)
+    assert (item["name"], item["operation"]) == ("ib_send_lat", "send")
+    assert (item["typical_seconds"], item["p99_seconds"]) == ([1.71e-6], [1.95e-6])
+    assert "average_bytes_per_second" not in item
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_latency_has_its_times(tmp_path: Path) -> None:
 def test_the_title_tells_what_was_done(
     title: str, name: str, *, is_bidirectional: bool, tmp_path: Path
 ) -> None:
-    (one,) = transfers(tmp_path, TEXT.replace("RDMA_Write BW Test", title))
-    assert (one["name"], one["is_bidirectional"]) == (name, is_bidirectional)
+    (item,) = transfers(tmp_path, TEXT.replace("RDMA_Write BW Test", title))
+    assert (item["name"], item["is_bidirectional"]) == (name, is_bidirectional)
 
 
 @pytest.mark.parametrize(
@@ -118,33 +118,33 @@ def test_the_transport(
     link: str, connection: str, transport: str, tmp_path: Path
 ) -> None:
     text = TEXT.replace("type       : Ethernet", f"type       : {link}")
-    (one,) = transfers(tmp_path, text.replace("type : RC", f"type : {connection}"))
-    assert one["transport"] == transport
+    (item,) = transfers(tmp_path, text.replace("type : RC", f"type : {connection}"))
+    assert item["transport"] == transport
 
 
 def test_where_the_buffers_lie(tmp_path: Path) -> None:
     cuda = (
         "initializing CUDA\ncreating CUDA Ctx\nallocated GPU buffer address at 7f00\n"
     )
-    (one,) = transfers(tmp_path, cuda + TEXT)
-    assert one["memory"] == "gpu"
-    (one,) = transfers(
+    (item,) = transfers(tmp_path, cuda + TEXT)
+    assert item["memory"] == "gpu"
+    (item,) = transfers(
         tmp_path, TEXT.replace(" GID index", " Use ROCm memory : ON\n GID")
     )
-    assert one["memory"] == "gpu"
-    (one,) = transfers(tmp_path, HEAD + RULE + GBITS + RULE)
-    assert reason(one["memory"]) == "the log does not show what was printed before"
+    assert item["memory"] == "gpu"
+    (item,) = transfers(tmp_path, HEAD + RULE + GBITS + RULE)
+    assert reason(item["memory"]) == "the log does not show what was printed before"
 
 
 def test_a_test_that_died(tmp_path: Path) -> None:
-    (one,) = transfers(tmp_path, TEXT.removesuffix(RULE))
-    assert one["is_complete"] is False
+    (item,) = transfers(tmp_path, TEXT.removesuffix(RULE))
+    assert item["is_complete"] is False
     died = RULE + HEAD + RULE + PEERS + " Failed status 12: wr_id 0 syndrom 0x81\n"
-    (one,) = transfers(tmp_path, died)
-    assert one["is_complete"] is False
-    assert reason(one["size_bytes"]) == "no row was measured"
-    (one,) = transfers(tmp_path, TEXT[: TEXT.index("0.011679") + 4])
-    assert reason(one["size_bytes"]) == "no row was measured"
+    (item,) = transfers(tmp_path, died)
+    assert item["is_complete"] is False
+    assert reason(item["size_bytes"]) == "no row was measured"
+    (item,) = transfers(tmp_path, TEXT[: TEXT.index("0.011679") + 4])
+    assert reason(item["size_bytes"]) == "no row was measured"
 
 
 def test_both_sides_of_a_loopback(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_one_after_the_other(tmp_path: Path) -> None:
 
 def test_a_test_that_goes_on_is_one_transfer(tmp_path: Path) -> None:
     rows = GBITS.splitlines(keepends=True)
-    (one,) = transfers(tmp_path, RULE + HEAD + RULE + rows[0] + rows[2] * 3)
-    assert one["size_bytes"] == [2**22] * 3
+    (item,) = transfers(tmp_path, RULE + HEAD + RULE + rows[0] + rows[2] * 3)
+    assert item["size_bytes"] == [2**22] * 3
 
 
 @needs_corpus
@@ -175,14 +175,14 @@ def test_the_published_log_holds_what_its_text_holds() -> None:
     assert node is not None
     client, server = parts(node, "rdma_transfers")
     assert len(rows) == 24
-    for one, expected in ((client, rows[:23]), (server, rows[23:])):
-        assert one["size_bytes"] == [int(row[0]) for row in expected]
-        assert one["iterations"] == [int(row[1]) for row in expected]
+    for item, expected in ((client, rows[:23]), (server, rows[23:])):
+        assert item["size_bytes"] == [int(row[0]) for row in expected]
+        assert item["iterations"] == [int(row[1]) for row in expected]
         for leaf, column in (("peak", 2), ("average", 3)):
-            assert one[f"{leaf}_bytes_per_second"] == [
+            assert item[f"{leaf}_bytes_per_second"] == [
                 float(round(float(row[column]) * 2**20)) for row in expected
             ]
-        assert (one["name"], one["device"], one["memory"]) == (
+        assert (item["name"], item["device"], item["memory"]) == (
             "ib_write_bw",
             "ib0",
             "host",

@@ -58,7 +58,7 @@ def test_states_the_cluster_and_how_it_recovers() -> None:
 
 def test_variables_and_the_packages_of_the_image() -> None:
     reading = read(TASK).reading
-    assert {one.name: one.value for one in reading.variables} == {
+    assert {variable.name: variable.value for variable in reading.variables} == {
         "NCCL_DEBUG": "INFO",
         "STEPS": "1000",
         "HF_TOKEN": None,
@@ -79,8 +79,8 @@ def test_the_script_runs_with_what_skypilot_sets(tmp_path: Path) -> None:
     )
     (plan,) = judged.plans
     assert plan.plan.value("cluster.world_size").value == 32
-    failed = [one for one in plan.findings if one.finding.outcome == "fail"]
-    assert [(one.finding.rule, one.locations[0].line) for one in failed] == [
+    failed = [finding for finding in plan.findings if finding.finding.outcome == "fail"]
+    assert [(item.finding.rule, item.locations[0].line) for item in failed] == [
         ("key_refused", 3)
     ]
 
@@ -90,10 +90,15 @@ def test_a_launch_that_disagrees_with_the_nodes_is_found(tmp_path: Path) -> None
     path.write_text(TASK.replace("--nnodes $SKYPILOT_NUM_NODES", "--nnodes 2"))
     (plan,) = run(Request((str(path),))).plans
     (conflict,) = [
-        one for one in plan.findings if one.finding.rule == "conflicting_statements"
+        finding
+        for finding in plan.findings
+        if finding.finding.rule == "conflicting_statements"
     ]
     assert "cluster.nodes is stated as 4 and as 2" in conflict.finding.message
-    assert [(one.line, one.column) for one in conflict.locations] == [(2, 12), (19, 21)]
+    assert [(item.line, item.column) for item in conflict.locations] == [
+        (2, 12),
+        (19, 21),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -177,9 +182,9 @@ def test_a_key_that_skypilot_refuses_is_named_as_its(tmp_path: Path) -> None:
     path.write_text(TASK.replace("accelerators:", "acelerators:"))
     (plan,) = run(Request((str(path),))).plans
     (refused,) = [
-        one.finding
-        for one in plan.findings
-        if one.finding.rule == "key_refused" and one.finding.outcome == "fail"
+        finding.finding
+        for finding in plan.findings
+        if finding.finding.rule == "key_refused" and finding.finding.outcome == "fail"
     ]
     assert refused.message.startswith(
         "resources.acelerators is no key of SkyPilot; "

@@ -77,8 +77,8 @@ def test_transfers_copies_and_products(tmp_path: Path) -> None:
     assert to_gpu["bytes_per_second"] == [25.6e9, 25.8e9]
     assert (to_host["from_gpu"], to_host["to_gpu"]) == ([0], [None])
     assert [
-        (one["data_type"], one["gpu_index"], one["flops_per_second"])
-        for one in parts(node, "matrix_products")
+        (part["data_type"], part["gpu_index"], part["flops_per_second"])
+        for part in parts(node, "matrix_products")
     ] == [("bfloat16", 0, 264965e9), ("float16", 1, 279474e9)]
 
 

@@ -203,16 +203,18 @@ def test_options_of_accelerate_win_over_the_file_that_they_name(
     Path("launch.yaml").write_text(launch, encoding="utf-8")
     named = "accelerate launch --config_file launch.yaml"
     selection = Selection(select=("conflicting_statements",))
-    for told, expected in (
+    for result, expected in (
         ("--num_machines 2 --num_processes 16", []),
         ("--num_processes 16", ["cluster.nodes is stated as 2 and as 1"]),
     ):
-        script = f"#SBATCH -N 2 --gres=gpu:8\nsrun {named} {told} train.py\n"
+        script = f"#SBATCH -N 2 --gres=gpu:8\nsrun {named} {result} train.py\n"
         Path("job.sbatch").write_text(script, encoding="utf-8")
         files = ("job.sbatch", "launch.yaml")
         (plan,) = run(Request(files, judging=Judging(selection=selection))).plans
-        found = [one.finding for one in plan.findings]
-        assert [one.message for one in found if one.outcome == "fail"] == expected
+        found = [finding.finding for finding in plan.findings]
+        assert [
+            finding.message for finding in found if finding.outcome == "fail"
+        ] == expected
 
 
 def test_launches_on_one_node_beside_each_other_say_nothing_of_its_gpus() -> None:

@@ -78,7 +78,7 @@ def test_settings_lie_over_those_of_the_file(folder: Path) -> None:
 
 def test_script_and_file_make_one_plan_without_conflict(folder: Path) -> None:
     plan = judged(folder, SCRIPT)
-    failed = {one.finding.rule for one in plan.findings if one.locations}
+    failed = {finding.finding.rule for finding in plan.findings if finding.locations}
     assert "conflicting_statements" not in failed
     assert {Path(file.path).name for file in plan.files} == {
         "run_train.sh",
@@ -103,9 +103,9 @@ def test_misspelt_and_refused_settings(folder: Path) -> None:
     text = SCRIPT.replace("--compile.enable", "--compile.nable --training.steps many")
     plan = judged(folder, text)
     failed = {
-        one.finding.rule: (one.finding.message, one.locations[0].line)
-        for one in plan.findings
-        if one.finding.outcome == "fail" and one.locations
+        finding.finding.rule: (finding.finding.message, finding.locations[0].line)
+        for finding in plan.findings
+        if finding.finding.outcome == "fail" and finding.locations
     }
     message, line = failed["key_silently_ignored"]
     assert (message.startswith("compile.nable is no key"), line) == (True, 7)
@@ -117,9 +117,9 @@ def test_programs_that_build_on_it_add_settings(folder: Path) -> None:
     text = SCRIPT.replace("-m torchtitan.train", "flame/train.py")
     text = text.replace("--compile.enable", "--training.varlen")
     failed = {
-        one.finding.rule
-        for one in judged(folder, text).findings
-        if one.finding.outcome == "fail"
+        finding.finding.rule
+        for finding in judged(folder, text).findings
+        if finding.finding.outcome == "fail"
     }
     assert failed.isdisjoint({"key_silently_ignored", "key_refused"})
 

@@ -360,6 +360,6 @@ def test_knows_the_keys_of_published_files() -> None:
         assert READER.detect(document_of(text, str(path))) == 0.95, path.name
         found = keyed(text)
         assert found.catalogue is not None
-        keys = (one.path for one in found.keys)
+        keys = (item.path for item in found.keys)
         unknown |= {str(key) for key in keys if not found.catalogue.is_known(key)}
     assert unknown == set()

@@ -147,9 +147,9 @@ def test_a_record_made_first_by_replacing_or_copying_is_whole() -> None:
 
 
 def test_a_derived_class_makes_its_own() -> None:
-    one = Derived(2)
-    assert (one.tripled(), type(one), type(Recorded(2))) == (6, Derived, Recorded)
-    assert type(one._replace(line=3)) is Derived
+    item = Derived(2)
+    assert (item.tripled(), type(item), type(Recorded(2))) == (6, Derived, Recorded)
+    assert type(item._replace(line=3)) is Derived
 
 
 def test_a_generic_record_keeps_its_parameter() -> None:

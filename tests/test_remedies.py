@@ -35,7 +35,7 @@ def sentences(text: str) -> int:
     return len(re.findall(r"[.!?](?=\s+[A-Z]|$)", text))
 
 
-@pytest.mark.parametrize("clause", LATEST.clauses.values(), ids=lambda one: one.id)
+@pytest.mark.parametrize("clause", LATEST.clauses.values(), ids=lambda item: item.id)
 def test_the_remedy_for_all_names_no_framework(clause: Clause) -> None:
     assert programs_in(clause.remedy) == set()
 

@@ -32,18 +32,18 @@ def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[s
     """Each field by its path, with the types and words that it may have."""
     schema = resolved(schema)
     kinds: set[str] = set()
-    for one in map(resolved, schema.get("anyOf", [schema])):
-        if "enum" in one or "const" in one:
-            words = one.get("enum", [one.get("const")])
+    for item in map(resolved, schema.get("anyOf", [schema])):
+        if "enum" in item or "const" in item:
+            words = item.get("enum", [item.get("const")])
             kinds.update(json.dumps(word) for word in words)
         else:
-            kinds.add(one.get("type", "any"))
-        for name, field in one.get("properties", {}).items():
+            kinds.add(item.get("type", "any"))
+        for name, field in item.get("properties", {}).items():
             yield from fields(field, f"{path}.{name}".lstrip("."))
-        if "items" in one:
-            yield from fields(one["items"], f"{path}[]")
-        if isinstance(one.get("additionalProperties"), dict):
-            yield from fields(one["additionalProperties"], f"{path}.*")
+        if "items" in item:
+            yield from fields(item["items"], f"{path}[]")
+        if isinstance(item.get("additionalProperties"), dict):
+            yield from fields(item["additionalProperties"], f"{path}.*")
     if path:
         yield path, sorted(kinds)
 
@@ -76,10 +76,10 @@ def test_every_field_is_promised() -> None:
 
 def test_every_field_of_the_schema_is_required() -> None:
     objects = [SCHEMA, *SCHEMA["$defs"].values()]
-    for one in objects:
-        if "properties" in one:
-            assert sorted(one["required"]) == sorted(one["properties"])
-            assert one["additionalProperties"] is False
+    for item in objects:
+        if "properties" in item:
+            assert sorted(item["required"]) == sorted(item["properties"])
+            assert item["additionalProperties"] is False
 
 
 def document(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def test_waived_and_broken_findings_have_every_field(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("ds.json").write_text(BROKEN_BATCH)
-    one = told("ds.json", waive={"BATCH-001": COMMENT})
-    found = json.loads(text_of("json", one))
+    item = told("ds.json", waive={"BATCH-001": COMMENT})
+    found = json.loads(text_of("json", item))
     WHOLE.validate(found)
     (waived,) = (row for row in found["findings"] if row["waived"])
     assert waived["outcome"] == "fail"

@@ -171,12 +171,12 @@ def test_ten_thousand_findings_stay_a_page_to_read(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("ds.json").write_text(BROKEN_BATCH)
-    one = told("ds.json", "--select", "BATCH-001")
+    item = told("ds.json", "--select", "BATCH-001")
     (failed,) = (
-        at.finding for at in one.run.plans[0].findings if at.finding.outcome == "fail"
+        at.finding for at in item.run.plans[0].findings if at.finding.outcome == "fail"
     )
     many = with_findings(
-        one,
+        item,
         (
             failed._replace(message=f"failure {number}", rule=f"rule_{number % 40}")
             for number in range(10_000)
@@ -210,8 +210,8 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _contrast(one: str, other: str) -> float:
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+def _contrast(item: str, other: str) -> float:
+    light, dark = sorted((_luminance(item), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 

@@ -152,7 +152,7 @@ def test_the_filter_leaves_what_holds_its_words(tab: Browser, page: Path) -> Non
     )
     tab.value("new Promise((done) => setTimeout(done, 300))")
     assert 0 < tab.value(f"{shown}.length") < before
-    told = tab.value("document.getElementById('filtered').textContent")
-    assert told.startswith("Filtered: ")
-    assert told.endswith("The verdict is of all.")
+    result = tab.value("document.getElementById('filtered').textContent")
+    assert result.startswith("Filtered: ")
+    assert result.endswith("The verdict is of all.")
     assert tab.complaints == []

@@ -99,7 +99,7 @@ def test_nothing_of_a_hostile_file_becomes_markup(
     text = text_of("markdown", told(name, "--nodes", "64", "--full"))
     assert "alert(1)" in text
     bare = outside_of_code(text)
-    harmful = [one for one in HARMFUL if one != "onmouseover='"]  # text, not a tag
+    harmful = [item for item in HARMFUL if item != "onmouseover='"]  # text, not a tag
     for harm in (*harmful, "@admin", "@bob", "#1", "#3", "GH-2", "](", "evil.example"):
         assert harm not in bare, harm
     tags = set(re.findall(r"</?([a-z]+)", bare))
@@ -114,13 +114,13 @@ def test_what_weighs_least_is_cut_and_counted(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("ds.json").write_text(BROKEN_BATCH)
-    one = told("ds.json", "--select", "BATCH-001")
+    item = told("ds.json", "--select", "BATCH-001")
     (failed,) = (
-        at.finding for at in one.run.plans[0].findings if at.finding.outcome == "fail"
+        at.finding for at in item.run.plans[0].findings if at.finding.outcome == "fail"
     )
     warning = failed._replace(level="warning", clause_level="should", clause="X-1")
     many = with_findings(
-        one,
+        item,
         [
             *(warning._replace(message=f"warning {at}") for at in range(2_000)),
             *(failed._replace(message=f"error {at}") for at in range(900)),

@@ -20,16 +20,16 @@ LINE = jsonschema.Draft202012Validator(json.loads(schema_text("report-lines")))
 
 def lines_of(text: str) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in text.splitlines()]
-    for one in found:
-        LINE.validate(one)
+    for finding in found:
+        LINE.validate(finding)
     return found
 
 
 @pytest.mark.parametrize("full", [[], pytest.param(["--full"], marks=pytest.mark.slow)])
 def test_lines_hold_the_findings_of_the_json_report(full: list[str]) -> None:
-    one = told(str(EXAMPLES), *full)
-    document = json.loads(text_of("json", one))
-    *findings, totals = lines_of(text_of("jsonl", one))
+    item = told(str(EXAMPLES), *full)
+    document = json.loads(text_of("json", item))
+    *findings, totals = lines_of(text_of("jsonl", item))
     assert len(findings) == len(document["findings"])
     for line, finding in zip(findings, document["findings"], strict=True):
         assert line.pop("type") == "finding"
@@ -62,8 +62,8 @@ def test_a_run_without_findings_is_one_line(
     assert main([*words, "--output", "jsonl"]) == code
     (totals,) = lines_of(capsys.readouterr().out)
     assert (totals["type"], totals["exit_code"]) == ("summary", code)
-    unread = [one["path"] for one in totals["unread"]]
-    assert unread == [one for one in words if code == 2 and "--gpu" not in words]
+    unread = [item["path"] for item in totals["unread"]]
+    assert unread == [word for word in words if code == 2 and "--gpu" not in words]
 
 
 def test_rows_follow_the_rfc(
@@ -105,11 +105,11 @@ def test_a_text_that_begins_like_a_formula_is_marked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("job.env").write_text("NCCL_ALGO=Ring\n")
-    one = told("job.env")
-    finding = one.run.plans[0].findings[0].finding
+    item = told("job.env")
+    finding = item.run.plans[0].findings[0].finding
     failed = finding._replace(outcome="fail", message=start, measured=FORMULA)
     negative = finding._replace(outcome="fail", message="number", measured=-1.5)
-    text = text_of("csv", with_findings(one, [failed, negative]))
+    text = text_of("csv", with_findings(item, [failed, negative]))
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert rows[0]["message"].startswith("'")
     assert rows[0]["measured"] == f"'{FORMULA}"

@@ -28,8 +28,8 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_text_has_a_line_for_it_and_the_headline_counts_it() -> None:
-    one = told(*WORDS, waive={RULE: COMMENT})
-    lines = text_of("text", one).splitlines()
+    item = told(*WORDS, waive={RULE: COMMENT})
+    lines = text_of("text", item).splitlines()
     assert f"waived error BATCH-001 {RULE}  ds.json:2" in lines
     assert "    the sweep sets it (until 2027-01-31, ada, TRAIN-7)" in lines
     verdict = "nothing else wrong found in 2 of 2 required checks · 1 waived"
@@ -41,35 +41,35 @@ def test_text_has_a_line_for_it_and_the_headline_counts_it() -> None:
 
 
 def test_what_is_waived_is_no_pass_and_hides_no_other_failure() -> None:
-    one = told("ds.json", waive={RULE: COMMENT})
-    assert (one.ending.code, one.summary.waived) == (0, 1)
-    assert one.summary.clauses["must"]["waived"] == 1
+    item = told("ds.json", waive={RULE: COMMENT})
+    assert (item.ending.code, item.summary.waived) == (0, 1)
+    assert item.summary.clauses["must"]["waived"] == 1
     assert "waived" not in told("ds.json").ending.reason
     assert told("ds.json").ending.code == 1
 
 
 def test_concise_marks_it() -> None:
-    one = told(*WORDS, waive={RULE: COMMENT})
-    finding, ending = text_of("concise", one).splitlines()
+    item = told(*WORDS, waive={RULE: COMMENT})
+    finding, ending = text_of("concise", item).splitlines()
     assert finding.startswith(f"ds.json:2:23: waived error BATCH-001 {RULE}: ")
     assert finding.endswith("  the sweep sets it (until 2027-01-31, ada, TRAIN-7)")
     assert ending.endswith(" · 1 waived (exit 0)")
 
 
 def test_without_a_reason_the_text_says_by_what() -> None:
-    one = told(*WORDS, waive={RULE: BASELINE})
-    text = text_of("text", one, Style(width=120))
+    item = told(*WORDS, waive={RULE: BASELINE})
+    text = text_of("text", item, Style(width=120))
     assert f"waived error BATCH-001 {RULE}  ds.json:2  by the baseline" in text
 
 
 def test_many_fold_into_a_line_that_says_by_what() -> None:
-    one = told(*WORDS)
+    item = told(*WORDS)
     (failed,) = (
-        at.finding for at in one.run.plans[0].findings if at.finding.outcome == "fail"
+        at.finding for at in item.run.plans[0].findings if at.finding.outcome == "fail"
     )
     waivers = [COMMENT] * 12 + [BASELINE] * 5
     many = with_findings(
-        one,
+        item,
         (
             failed._replace(message=f"failure {number}", waiver=waiver)
             for number, waiver in enumerate(waivers)
@@ -87,18 +87,18 @@ def test_many_fold_into_a_line_that_says_by_what() -> None:
 _OF_ALERTS = ("azure", "github", "gitlab", "rdjson", "sarif")
 
 
-@pytest.mark.parametrize("form", [one for one in NAMES if one not in _OF_ALERTS])
+@pytest.mark.parametrize("form", [item for item in NAMES if item not in _OF_ALERTS])
 def test_every_form_tells_it(form: str) -> None:
-    one = told(*WORDS, waive={RULE: COMMENT})
-    text = text_of(form, one).replace("<wbr>", "")
+    item = told(*WORDS, waive={RULE: COMMENT})
+    text = text_of(form, item).replace("<wbr>", "")
     assert "waived" in text
     assert RULE in text
 
 
 @pytest.mark.parametrize("form", _OF_ALERTS)
 def test_what_is_waived_raises_no_alert(form: str) -> None:
-    one = told(*WORDS, waive={RULE: COMMENT})
-    assert RULE not in text_of(form, one)
+    item = told(*WORDS, waive={RULE: COMMENT})
+    assert RULE not in text_of(form, item)
     assert RULE in text_of(form, told(*WORDS))
 
 
@@ -108,13 +108,13 @@ def test_totals_of_annotations_count_what_is_waived(form: str) -> None:
 
 
 def test_jsonl_and_csv_keep_the_waiver() -> None:
-    one = told(*WORDS, waive={RULE: COMMENT})
-    rows = [json.loads(line) for line in text_of("jsonl", one).splitlines()]
+    item = told(*WORDS, waive={RULE: COMMENT})
+    rows = [json.loads(line) for line in text_of("jsonl", item).splitlines()]
     (failed,) = (row for row in rows if row.get("outcome") == "fail")
     assert failed["waived"] is True
     assert failed["waiver"]["reason"] == "the sweep sets it"
     assert rows[-1]["summary"]["waived"] == 1
-    cells = list(csv.DictReader(io.StringIO(text_of("csv", one), newline="")))
+    cells = list(csv.DictReader(io.StringIO(text_of("csv", item), newline="")))
     (cell,) = (row for row in cells if row["outcome"] == "fail")
     assert (cell["waived"], cell["waiver_until"]) == ("yes", "2027-01-31")
     assert (cell["waiver_owner"], cell["waiver_ticket"]) == ("ada", "TRAIN-7")

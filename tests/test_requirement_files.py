@@ -14,7 +14,7 @@ from speccheck.validator.sources.pinned_versions import (
 
 def pins(folder: Path) -> dict[str, str]:
     """Package and release, of a folder with one file."""
-    return {one.package: one.text for one in pinned_versions(str(folder))}
+    return {item.package: item.text for item in pinned_versions(str(folder))}
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_folders_that_are_not_there_pin_nothing() -> None:
 
 def test_a_pin_has_its_place(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("# a\n  torch == 2.6.0 # b\n")
-    (one,) = pinned_versions(str(tmp_path))
-    assert one.place.file == str(tmp_path / "requirements.txt")
-    assert one.place.span is not None
-    assert tuple(one.place.span) == (2, 3, len("torch == 2.6.0"))
+    (item,) = pinned_versions(str(tmp_path))
+    assert item.place.file == str(tmp_path / "requirements.txt")
+    assert item.place.span is not None
+    assert tuple(item.place.span) == (2, 3, len("torch == 2.6.0"))
 
 
 def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def test_fixture_gives_exactly_the_expected_findings(
     assert path.name.startswith(tuple(f"{o}_" for o in OUTCOMES)), path.name
     fixture = load(path)
     found = findings_of(fixture, tmp_path)
-    outcomes = [one.finding.outcome for one in found]
-    messages = [one.finding.message for one in found]
+    outcomes = [finding.finding.outcome for finding in found]
+    messages = [finding.finding.message for finding in found]
     assert outcomes == [row["outcome"] for row in fixture.expect], messages
     assert fixture.outcome in outcomes, messages
     for row, located in zip(fixture.expect, found, strict=True):
@@ -91,7 +91,11 @@ def test_fixture_gives_exactly_the_expected_findings(
 
 
 def _failures(found: list[LocatedFinding]) -> list[str]:
-    return [one.finding.message for one in found if one.finding.outcome == "fail"]
+    return [
+        finding.finding.message
+        for finding in found
+        if finding.finding.outcome == "fail"
+    ]
 
 
 def test_rules_with_fixes_show_where_there_is_none() -> None:
@@ -104,7 +108,7 @@ def test_rules_with_fixes_show_where_there_is_none() -> None:
     certain = {
         rule
         for rule in fixing
-        if all(one is not None and "cannot" not in one for one in rows[rule])
+        if all(item is not None and "cannot" not in item for item in rows[rule])
     }
     assert certain == WITHOUT_A_TRAP
     assert len(fixing) >= FIXING_RULES

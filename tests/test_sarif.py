@@ -77,8 +77,8 @@ def test_each_failure_is_a_result_at_its_place(
         }
     ]
     assert [
-        (one["id"], one["physicalLocation"]["region"]["startLine"])
-        for one in batch["relatedLocations"]
+        (item["id"], item["physicalLocation"]["region"]["startLine"])
+        for item in batch["relatedLocations"]
     ] == [(1, 3), (2, 4)]
     assert batch["message"]["text"] == MESSAGE
     assert set(batch["partialFingerprints"]) == {"speccheckFinding/v1"}
@@ -172,14 +172,14 @@ def test_an_unknown_must_is_no_alert(capsys: pytest.CaptureFixture[str]) -> None
     run = run_of(log)
     assert run["results"] == []
     notices = run["invocations"][0]["toolExecutionNotifications"]
-    assert [one["level"] for one in notices] == ["note"]
+    assert [item["level"] for item in notices] == ["note"]
     assert notices[0]["message"]["text"].startswith("MEM-001 ")
     _, log = document(capsys, "sarif", *words, "--profile", "preflight", "--full")
     run = run_of(log)
     assert {row["kind"] for row in run["results"]} <= {"open", "notApplicable", "pass"}
     assert {row["level"] for row in run["results"]} == {"none"}
     levels = [
-        one["level"] for one in run["invocations"][0]["toolExecutionNotifications"]
+        item["level"] for item in run["invocations"][0]["toolExecutionNotifications"]
     ]
     assert set(levels) == {"warning"}
 
@@ -191,7 +191,7 @@ def test_what_is_waived_is_left_out_unless_asked_for() -> None:
     assert [row["ruleId"] for row in left["results"]] == [BATCH, NOT_SET]
     every = run_of(json.loads(told_in("sarif", found, with_waived=True)))
     *others, row = every["results"]
-    assert [one.get("suppressions") for one in others] == [None, None]
+    assert [item.get("suppressions") for item in others] == [None, None]
     assert row["ruleId"] == UNREAD_KEY
     assert row["suppressions"] == [
         {

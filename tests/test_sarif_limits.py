@@ -32,16 +32,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_the_gravest_5000_results_are_written() -> None:
     found = judged("ds.json", rules=(BATCH, UNREAD_KEY))
 
-    def many(one: LocatedFinding) -> list[LocatedFinding]:
-        if one.finding.rule != UNREAD_KEY:
-            return [one]
+    def many(item: LocatedFinding) -> list[LocatedFinding]:
+        if item.finding.rule != UNREAD_KEY:
+            return [item]
         return [
-            one._replace(locations=(Location("ds.json", f"key{number}", 5, 3, 2),))
+            item._replace(locations=(Location("ds.json", f"key{number}", 5, 3, 2),))
             for number in range(5_001)
         ]
 
     (plan,) = found.plans
-    findings = tuple(copy for one in plan.findings for copy in many(one))
+    findings = tuple(copy for finding in plan.findings for copy in many(finding))
     found = found._replace(plans=(plan._replace(findings=findings),))
     log = json.loads(told_in("sarif", found))
     (run,) = log["runs"]  # the schema takes a minute for so many
@@ -84,9 +84,9 @@ def test_paths_are_those_of_the_repository(
 
 @pytest.mark.usefixtures("folder")
 def test_a_rule_that_broke_is_no_fault_of_the_file() -> None:
-    def broken(one: LocatedFinding) -> LocatedFinding:
-        finding = one.finding._replace(outcome="error", message="ValueError: no")
-        return one._replace(finding=finding)
+    def broken(item: LocatedFinding) -> LocatedFinding:
+        finding = item.finding._replace(outcome="error", message="ValueError: no")
+        return item._replace(finding=finding)
 
     found = with_findings(judged("ds.json", rules=(UNREAD_KEY,)), broken)
     run = run_of(json.loads(told_in("sarif", found)))
@@ -103,8 +103,8 @@ def test_a_rule_that_broke_is_no_fault_of_the_file() -> None:
 def test_control_characters_and_links_of_a_file_go_nowhere() -> None:
     hostile = "a\x1b[31m\x00b\u202e [see](http://evil.example) \n::error::x"
 
-    def changed(one: LocatedFinding) -> LocatedFinding:
-        return one._replace(finding=one.finding._replace(message=hostile))
+    def changed(item: LocatedFinding) -> LocatedFinding:
+        return item._replace(finding=item.finding._replace(message=hostile))
 
     found = with_findings(judged("ds.json", rules=(UNREAD_KEY,)), changed)
     (row,) = run_of(json.loads(told_in("sarif", found)))["results"]

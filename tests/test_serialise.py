@@ -96,8 +96,10 @@ def test_the_model_refuses_what_the_record_does_not_state(
 def test_attributes_of_a_docstring_describe_the_fields() -> None:
     schema = model_of(Part).model_json_schema()
     assert schema["description"] == "A part of a document."
-    told = {name: one.get("description") for name, one in schema["properties"].items()}
-    assert told == {
+    result = {
+        name: item.get("description") for name, item in schema["properties"].items()
+    }
+    assert result == {
         "name": "by which a person knows it.",
         "least": "of what was measured.",
         "most": "of what was measured.",

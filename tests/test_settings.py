@@ -22,8 +22,12 @@ def test_a_table_in_pyproject_says_the_same(
 ) -> None:
     text = JOB.replace("[facts]", "[tool.speccheck.facts]")
     put(repository / "pyproject.toml", '[project]\nname = "a"\n' + text)
-    (found,) = [one for one in findings(capsys, "ds.json") if one["level"] == "error"]
-    places = [(one["file"], one["key"], one["line"]) for one in found["places"]]
+    (found,) = [
+        finding
+        for finding in findings(capsys, "ds.json")
+        if finding["level"] == "error"
+    ]
+    places = [(place["file"], place["key"], place["line"]) for place in found["places"]]
     assert ("pyproject.toml", "tool.speccheck.facts.nodes", 6) in places
 
 

@@ -14,12 +14,12 @@ CONFIG = "{}/ds.json"
 
 
 def _plan_of(report: dict[str, Any], path: str) -> dict[str, Any]:
-    (index,) = [n for n, one in enumerate(report["plans"]) if path in one["files"]]
+    (index,) = [n for n, item in enumerate(report["plans"]) if path in item["files"]]
     plan: dict[str, Any] = report["plans"][index]
     plan["findings"] = [
-        {name: value for name, value in one.items() if name != "plan"}
-        for one in report["findings"]
-        if one["plan"] == index
+        {name: value for name, value in finding.items() if name != "plan"}
+        for finding in report["findings"]
+        if finding["plan"] == index
     ]
     return plan
 
@@ -43,7 +43,7 @@ def tree(repository: Path) -> Path:
     return repository
 
 
-FILES = ["ds.json", *(CONFIG.format(one) for one in ("a", "a/deep", "b", "c", "c/x"))]
+FILES = ["ds.json", *(CONFIG.format(item) for item in ("a", "a/deep", "b", "c", "c/x"))]
 SETTINGS = {
     "ds.json": ["speccheck.toml"],
     "a/ds.json": ["a/speccheck.toml"],
@@ -56,9 +56,9 @@ SETTINGS = {
 
 def _batches() -> Iterator[list[str]]:
     """Files in twos, in both orders, all of them, and by folder."""
-    for one, other in itertools.combinations(FILES, 2):
-        yield [one, other]
-        yield [other, one]
+    for item, other in itertools.combinations(FILES, 2):
+        yield [item, other]
+        yield [other, item]
     yield FILES
     yield FILES[::-1]
     yield ["."]
@@ -70,7 +70,7 @@ def _batches() -> Iterator[list[str]]:
 def test_a_verdict_is_the_same_in_every_batch(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    alone = {one: _plan_of(report(capsys, one), one) for one in FILES}
+    alone = {item: _plan_of(report(capsys, item), item) for item in FILES}
     assert {name: plan["settings"] for name, plan in alone.items()} == SETTINGS
     judged = {json.dumps(plan["findings"]) for plan in alone.values()}
     assert len(judged) >= len(FILES) - 1  # the tree does tell its folders apart
@@ -260,12 +260,14 @@ def test_what_is_excluded_is_not_searched(
 ) -> None:
     put(repository / "vendor" / "ds.json", DEEPSPEED)
     put(repository / "speccheck.toml", f'exclude = ["{pattern}"]\n')
-    files = [one["path"] for one in report(capsys, ".")["files"]]
+    files = [file["path"] for file in report(capsys, ".")["files"]]
     assert files == ["ds.json"]
     named = report(capsys, "vendor/ds.json")["files"]
-    assert [one["status"] for one in named] == ["judged"]
+    assert [item["status"] for item in named] == ["judged"]
     put(repository / "speccheck.toml", "")
-    files = [one["path"] for one in report(capsys, ".", "--exclude", pattern)["files"]]
+    files = [
+        file["path"] for file in report(capsys, ".", "--exclude", pattern)["files"]
+    ]
     assert files == ["ds.json"]
 
 
@@ -280,6 +282,6 @@ def test_hooks_name_every_file_and_exclude_some(
     assert "vendor/ds.json: not judged: excluded by speccheck.toml:1" in out
     assert "settings exclude every file" in out
     found = report(capsys, "vendor/ds.json", "ds.json")
-    assert [one["status"] for one in found["files"]] == ["excluded", "judged"]
+    assert [file["status"] for file in found["files"]] == ["excluded", "judged"]
     assert found["exit_code"] == 1
     assert report(capsys, "vendor/ds.json", "--no-force-exclude")["exit_code"] != 0

@@ -28,8 +28,8 @@ def _list(
     name: str, values: tuple[str, str, str], default: list[str] | None = None
 ) -> Case:
     base, file, own = values
-    told = [default, [base], [file], [own]]
-    return Case(f'["{base}"]', f'["{file}"]', [f"--{name}", own], told)
+    result = [default, [base], [file], [own]]
+    return Case(f'["{base}"]', f'["{file}"]', [f"--{name}", own], result)
 
 
 def _number(name: str, values: tuple[float, float, float]) -> Case:
@@ -142,12 +142,12 @@ def test_default_then_extended_then_file_then_command_line(
 def test_what_no_option_says(
     repository: Path, capsys: pytest.CaptureFixture[str], key: str
 ) -> None:
-    base, file, (default, told) = OF_FILES_ALONE[key]
+    base, file, (default, result) = OF_FILES_ALONE[key]
     assert _shown(capsys, key) == (default, "default")
     put(repository / "base.toml", _toml(key, base))
     put(repository / "speccheck.toml", 'extend = "base.toml"\n' + _toml(key, file))
     value, origin = _shown(capsys, key)
-    assert value == told
+    assert value == result
     assert origin.startswith("speccheck.toml:2")
 
 
@@ -167,8 +167,8 @@ def test_comments_are_turned_off_by_their_option(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(repository / "speccheck.toml", "inline-ignores = true\n")
-    told = _shown(capsys, "inline-ignores", "--no-inline-ignores")
-    assert told == (False, "command line")
+    result = _shown(capsys, "inline-ignores", "--no-inline-ignores")
+    assert result == (False, "command line")
 
 
 def test_tables_entry_by_entry(
@@ -200,16 +200,16 @@ def test_each_file_with_its_own_values(
     found = report(capsys, "--show-settings", "a/x.yaml", "b/x.yaml", "--hours", "4")
     assert found["schema"] == "speccheck-settings/1"
     assert found["run"]["files"] == ["speccheck.toml"]
-    told = {
-        one["path"]: {
-            row["key"]: (row["value"], row["origin"]) for row in one["settings"]
+    result = {
+        file["path"]: {
+            row["key"]: (row["value"], row["origin"]) for row in file["settings"]
         }
-        for one in found["files"]
+        for file in found["files"]
     }
-    assert told["a/x.yaml"]["facts.nodes"] == (3, "a/speccheck.toml:2")
-    assert told["b/x.yaml"]["facts.nodes"] == (2, "speccheck.toml:3")
-    assert told["b/x.yaml"]["facts.hours"] == (4, "command line")
-    assert "fail-on" not in told["a/x.yaml"]
+    assert result["a/x.yaml"]["facts.nodes"] == (3, "a/speccheck.toml:2")
+    assert result["b/x.yaml"]["facts.nodes"] == (2, "speccheck.toml:3")
+    assert result["b/x.yaml"]["facts.hours"] == (4, "command line")
+    assert "fail-on" not in result["a/x.yaml"]
 
 
 def test_select_of_the_command_line_names_all_that_is_judged(

@@ -30,7 +30,11 @@ def failures(
 ) -> dict[str, dict[str, Any] | None]:
     """The waivers of failures, by clause; of the last plan that fails one."""
     found = report(capsys, *words)["findings"]
-    return {one["clause"]: one["waiver"] for one in found if one["outcome"] == "fail"}
+    return {
+        finding["clause"]: finding["waiver"]
+        for finding in found
+        if finding["outcome"] == "fail"
+    }
 
 
 def test_failures_in_some_files_are_waived_and_stay_failures(
@@ -82,9 +86,11 @@ def test_a_waiver_used_in_one_plan_is_not_idle_in_another(
     put(repository / "waivers.yaml", ENTRY)
     put(repository / "sft" / "ds.json", DEEPSPEED)
     found = report(capsys, ".")["findings"]
-    of_waivers = [one for one in found if "waiver" in (one["rule"] or "")]
-    assert [one["rule"] for one in of_waivers if one["outcome"] == "fail"] == []
-    waived = [one["plan"] for one in found if one["waived"]]
+    of_waivers = [finding for finding in found if "waiver" in (finding["rule"] or "")]
+    assert [
+        waiver["rule"] for waiver in of_waivers if waiver["outcome"] == "fail"
+    ] == []
+    waived = [finding["plan"] for finding in found if finding["waived"]]
     assert len(waived) == 1
 
 
@@ -99,7 +105,7 @@ def test_the_option_comes_before_the_setting(
     assert waiver is not None
     assert waiver["file"] == "b.yaml"
     shown = report(capsys, "--show-settings", "--waivers", "b.yaml")["run"]["settings"]
-    (row,) = [one for one in shown if one["key"] == "waivers"]
+    (row,) = [item for item in shown if item["key"] == "waivers"]
     assert (row["value"], row["origin"]) == ("b.yaml", "command line")
 
 

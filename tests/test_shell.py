@@ -14,7 +14,7 @@ from speccheck.validator.sources.shell.script import (
 def command(text: str, name: str = "run", **known: str) -> ShellCommand:
     """The last command of that name."""
     script = parse_script(text, known)
-    return [one for one in script.commands if one.words[0].text == name][-1]
+    return [item for item in script.commands if item.words[0].text == name][-1]
 
 
 def arguments(text: str, **known: str) -> list[str]:
@@ -156,9 +156,9 @@ def test_assignments_are_listed_and_the_last_one_holds() -> None:
         "A=2\n"
     )
     assert [
-        (one.name, one.value.text, one.exported, one.line)
-        for one in script.assignments
-        if one.name in "AB"
+        (item.name, item.value.text, item.exported, item.line)
+        for item in script.assignments
+        if item.name in "AB"
     ] == [
         ("A", "1", False, 1),
         ("B", "x y", True, 2),
@@ -166,7 +166,7 @@ def test_assignments_are_listed_and_the_last_one_holds() -> None:
         ("B", "x y", False, 2),
         ("A", "2", True, 10),
     ]
-    exports = {name: one.value.text for name, one in script.exports.items()}
+    exports = {name: item.value.text for name, item in script.exports.items()}
     assert exports == {"A": "2", "C": "1", "D": "4", "E": "5", "F": "6"}
     assert set(script.variables) == {"A", "B", "C", "D", "E", "F", "G"}
     assert (script.variables["C"].line, script.variables["C"].column) == (2, 16)
@@ -188,11 +188,11 @@ def test_assignments_are_listed_and_the_last_one_holds() -> None:
 )
 def test_a_command_has_an_environment(text: str, environment: dict[str, str]) -> None:
     (found,) = parse_script(text).commands
-    assert {one.name: one.value.text for one in found.environment} == environment
-    assert all(one.exported for one in found.environment)
-    for one in found.environment:
-        written = text[one.value.column - 1 :]
-        assert written.startswith(one.value.text)
+    assert {item.name: item.value.text for item in found.environment} == environment
+    assert all(item.exported for item in found.environment)
+    for item in found.environment:
+        written = text[item.value.column - 1 :]
+        assert written.startswith(item.value.text)
 
 
 def test_directives_stand_before_the_first_command() -> None:
@@ -209,7 +209,7 @@ def test_directives_stand_before_the_first_command() -> None:
         "#SBATCH --nodes=16\n"
     )
     found = parse_script(text).directives
-    assert [(one.name, one.value) for one in found] == [
+    assert [(finding.name, finding.value) for finding in found] == [
         ("--nodes", "4"),
         ("--ntasks-per-node", "8"),
         ("--job-name", "my job"),
@@ -224,7 +224,7 @@ def test_directives_stand_before_the_first_command() -> None:
 def test_options_take_all_words_up_to_the_next_one() -> None:
     text = "run pos --a 1 --b=x=y -c --d m n -1 -5e-3 -.5 - --e='p q' -- last --f"
     found = options(command(text).words)
-    assert [(flag, [one.text for one in values]) for flag, values, _ in found] == [
+    assert [(flag, [value.text for value in values]) for flag, values, _ in found] == [
         ("--a", ["1"]),
         ("--b", ["x=y"]),
         ("-c", []),
@@ -258,7 +258,7 @@ def test_an_environment_file_is_a_script_of_assignments() -> None:
         "# network\nNCCL_IB_HCA==mlx5_0:1\nNCCL_SOCKET_IFNAME=^lo,docker0\n"
         'NCCL_DEBUG="WARN" # level\nEMPTY=\n'
     )
-    assert {name: one.value.text for name, one in script.variables.items()} == {
+    assert {name: item.value.text for name, item in script.variables.items()} == {
         "NCCL_IB_HCA": "=mlx5_0:1",
         "NCCL_SOCKET_IFNAME": "^lo,docker0",
         "NCCL_DEBUG": "WARN",

@@ -10,9 +10,9 @@ from speccheck.validator.sources.shell.script import Script
 def runs(script: Script) -> list[list[str]]:
     """The words of each `run ...`; what is unsure has a question mark in front."""
     return [
-        [word.text if word.resolved else f"?{word.text}" for word in one.words[1:]]
-        for one in script.commands
-        if one.words[0].text == "run"
+        [word.text if word.resolved else f"?{word.text}" for word in command.words[1:]]
+        for command in script.commands
+        if command.words[0].text == "run"
     ]
 
 
@@ -95,7 +95,8 @@ def test_commands_of_branches_are_marked() -> None:
         "run dead\n"
     )
     assert [
-        (one.words[1].text, one.conditional, one.line) for one in script.commands
+        (command.words[1].text, command.conditional, command.line)
+        for command in script.commands
     ] == [
         ("always", False, 2),
         ("maybe", True, 3),
@@ -103,7 +104,7 @@ def test_commands_of_branches_are_marked() -> None:
         ("perhaps", True, 5),
     ]
     assert runs(script)[2] == ["called", "3"]
-    assert [(one.name, one.conditional) for one in script.assignments] == [
+    assert [(item.name, item.conditional) for item in script.assignments] == [
         ("A", False),
         ("B", True),
         ("D", True),
@@ -191,7 +192,7 @@ BOMBS = {
 def test_what_a_script_expands_to_stays_small(text: str) -> None:
     script = parse_script(text)
     assert len(runs(script)) == 1
-    words = [word for one in script.commands for word in one.words]
+    words = [word for command in script.commands for word in command.words]
     assert len(words) < 50_000
     assert sum(len(word.text) for word in words) < 1_000_000
 

@@ -19,7 +19,11 @@ launches = pytest.mark.parametrize("launch", LAUNCHES.values(), ids=list(LAUNCHE
 def commands_of(launch: Launch) -> list[ShellCommand]:
     script = parse_script(launch.text, launch.known)
     assert script.problems == ()
-    return [one for one in script.commands if one.words[0].text == launch.program]
+    return [
+        command
+        for command in script.commands
+        if command.words[0].text == launch.program
+    ]
 
 
 @launches
@@ -55,7 +59,7 @@ def test_bash_gives_the_same_words(launch: Launch, tmp_path: Path) -> None:
     calls = recorded.read_text(encoding="utf-8").split("\0\1\0")[:-1]
     done = [call.split("\0") for call in calls if call.startswith(launch.program)]
     commands = commands_of(launch)
-    assert [len(words) for words in done] == [len(one.words) for one in commands]
+    assert [len(words) for words in done] == [len(item.words) for item in commands]
     for words, command in zip(done, commands, strict=True):
         for given, word in zip(words, command.words, strict=True):
             assert given == word.text or not word.resolved
@@ -82,7 +86,7 @@ srun bash -lc "torchrun --nnodes 4 train.py --tensor-model-parallel-size $TP \
 def test_a_script_in_quotes_is_read_where_it_stands() -> None:
     script = parse_script(INNER_SHELL)
     exported, quoted = (
-        one for one in script.commands if one.words[0].text == "torchrun"
+        command for command in script.commands if command.words[0].text == "torchrun"
     )
     assert exported.outer is not None
     assert exported.outer.words[0].text == "srun"
@@ -124,12 +128,12 @@ sbatch --wrap="srun python eval.py --tp $TP"
 
 def test_a_script_given_to_sbatch_is_read() -> None:
     script = parse_script(SUBMITTED)
-    assert [(one.name, one.value) for one in script.directives] == [
+    assert [(item.name, item.value) for item in script.directives] == [
         ("--nodes", "8"),
         ("--gpus-per-node", "8"),
     ]
-    assert [one.line for one in script.directives] == [14, 15]
-    ends = {one.words[-1].text: one for one in script.commands}
+    assert [item.line for item in script.directives] == [14, 15]
+    ends = {command.words[-1].text: command for command in script.commands}
     training = ends["--bf16"]
     texts = [word.text for word in training.words]
     assert texts == [

@@ -128,9 +128,9 @@ def test_depth_is_limited_both_ways() -> None:
 def test_another_text_is_refused_with_its_place(text: bytes, says: str) -> None:
     with pytest.raises(NotCanonicalError) as refused:
         read_canonical(text)
-    told = str(refused.value)
-    assert says in told
-    assert told.isprintable()
+    result = str(refused.value)
+    assert says in result
+    assert result.isprintable()
 
 
 def test_a_text_that_is_too_long_is_not_read() -> None:

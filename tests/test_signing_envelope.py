@@ -91,7 +91,7 @@ def test_an_envelope_is_one_line_of_canonical_json() -> None:
     fields = fields_of(content)
     assert content == canonical(fields) + b"\n"
     assert fields["payloadType"] == "application/vnd.in-toto+json"
-    assert [one["keyid"] for one in fields["signatures"]] == [KEY.public.key_id]
+    assert [item["keyid"] for item in fields["signatures"]] == [KEY.public.key_id]
     assert payload_of(content) == {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": INSTANCE_TYPE, "digest": {"sha256": TYPE_SHA256}}],
@@ -124,19 +124,19 @@ def changed_bytes(content: bytes) -> Iterator[tuple[int, bytes]]:
 def test_every_change_of_a_byte_is_found() -> None:
     content = envelope(STATEMENT._replace(predicate={"share": 0.5}))
     taken: list[tuple[int, bytes]] = []
-    told: set[str] = set()
+    result: set[str] = set()
     tried = 0
     for at, changed in changed_bytes(content):
         tried += 1
         try:
             verified(changed, [KEY.public])
         except SigningError as error:
-            told.add(str(error))
+            result.add(str(error))
         else:
             taken.append((at, changed))
     assert tried > 8 * len(content)
     assert taken == []
-    assert all(one.isprintable() for one in told)
+    assert all(item.isprintable() for item in result)
 
 
 def _set(path: tuple[str | int, ...], value: object) -> Callable[[Any], None]:
@@ -376,18 +376,18 @@ def refusal(content: bytes) -> str:
 @pytest.mark.parametrize("seed", range(20))
 def test_anything_else_is_refused_in_one_line(seed: int) -> None:
     random = Random(seed)  # noqa: S311 - the same in each run
-    told = []
+    result = []
     for _ in range(50):
         fields, statement = fields_of(envelope()), payload_of(envelope())
         for part in (fields, statement):
             part[random.choice([*part])] = _odd(random)
-        told += [
+        result += [
             refusal(canonical(fields) + b"\n"),
             refusal(canonical(_odd(random)) + b"\n"),
             refusal(signed(canonical(_odd(random)), KEY)),
         ]
         # Another predicate is none of this layer's business.
         statement["predicate"] = [random.random()]
-        told.append(refusal(signed(canonical(statement), KEY)))
-    assert all(told)
-    assert all(one.isprintable() for one in told)
+        result.append(refusal(signed(canonical(statement), KEY)))
+    assert all(result)
+    assert all(item.isprintable() for item in result)

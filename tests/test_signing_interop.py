@@ -51,6 +51,6 @@ def test_we_verify_an_envelope_of_securesystemslib() -> None:
 def test_in_toto_reads_our_statement(of: Statement) -> None:
     read = in_toto_statement(read_envelope(envelope(of)).payload)
     assert read.predicate_type == "urn:speccheck:certificate:v1"
-    assert [one.name for one in read.subject] == [of.subject_name]
+    assert [item.name for item in read.subject] == [of.subject_name]
     assert dict(read.subject[0].digest) == {"sha256": of.subject_sha256}
     assert plain(read.predicate) == of.predicate

@@ -124,12 +124,12 @@ def _pem(
 def _refusal(content: bytes, passphrase: bytes | None = None) -> str:
     with pytest.raises(KeyFileError) as refused:
         private_key(content, "key.pem", passphrase)
-    told = str(refused.value)
+    result = str(refused.value)
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__ or not refused.value.__context__
     lines = content.decode("latin-1").splitlines()[1:-1]
-    assert not [one for one in lines if len(one) > 8 and one in told]
-    return told
+    assert not [line for line in lines if len(line) > 8 and line in result]
+    return result
 
 
 def test_keys_of_other_kinds_are_refused_by_name() -> None:
@@ -231,7 +231,7 @@ def test_nothing_is_overwritten_and_no_half_is_left(tmp_path: Path) -> None:
         with pytest.raises(KeyFileError, match=says):
             write_pair((str(private), KEY.pem()), (str(public), KEY.public.pem()))
         assert there.read_text() == "dear"
-        assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "there"]
+        assert sorted(item.name for item in tmp_path.iterdir()) == ["link", "there"]
 
 
 def test_a_full_disk_leaves_no_half_of_a_key(tmp_path: Path) -> None:

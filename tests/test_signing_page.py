@@ -36,12 +36,12 @@ print("vault:v1:" + base64.b64encode(made).decode(), end="")
 
 def shown(mark: str) -> str:
     """The one example of the page that holds a text."""
-    (found,) = [one.text for one in examples(PAGE) if mark in one.text]
+    (found,) = [example.text for example in examples(PAGE) if mark in example.text]
     return found
 
 
 def needs(*programs: str) -> None:
-    missing = [one for one in programs if shutil.which(one) is None]
+    missing = [item for item in programs if shutil.which(item) is None]
     if missing:
         pytest.skip(f"not here: {', '.join(missing)}")
 
@@ -122,6 +122,6 @@ def test_the_example_of_a_vault_signs(
 def test_the_public_key_of_a_vault_becomes_pem(folder: Path) -> None:
     needs("bash", "openssl", "base64")
     script = str(program(folder / "pem", shown("openssl pkey -pubin -inform DER")))
-    told = base64.b64encode(KEY.public.raw).decode()
-    ended = run(folder, script, typed=told)
+    result = base64.b64encode(KEY.public.raw).decode()
+    ended = run(folder, script, typed=result)
     assert ended.stdout.encode() == KEY.public.pem(), ended.stderr

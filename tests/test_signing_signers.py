@@ -217,10 +217,10 @@ def test_what_gives_no_key_says_so(files: Path) -> None:
     ):
         with pytest.raises(KeyFileError) as refused:
             signer_of(source, variables, **arguments)
-        told = str(refused.value)
-        assert says in told
-        assert pem.splitlines()[1][:20] not in told
-        assert "wrong\n" not in told
+        result = str(refused.value)
+        assert says in result
+        assert pem.splitlines()[1][:20] not in result
+        assert "wrong\n" not in result
 
 
 def test_nothing_asks_the_network(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

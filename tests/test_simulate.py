@@ -39,7 +39,7 @@ def digest(path: Path) -> str:
 
 def plan(folder: Path, *faults: str, more: str = "") -> Path:
     path = folder / "plan.yaml"
-    rows = "".join(f"  - {{{one}}}\n" for one in faults)
+    rows = "".join(f"  - {{{fault}}}\n" for fault in faults)
     path.write_text(f"schema: speccheck-faults/1\n{more}faults:\n{rows}", "utf-8")
     return path
 
@@ -51,7 +51,7 @@ def test_a_folder_gets_a_snapshot_a_node_and_the_truth(
     faults = plan(tmp_path, "fault: gpu_missing, nodes: [2]")
     words = ("--nodes", 3, "--out", out, "--seed", 7, "--faults", faults)
     assert simulate(*words, "--job", "llama") == 0
-    assert sorted(one.name for one in out.iterdir()) == [
+    assert sorted(item.name for item in out.iterdir()) == [
         *("node0001.json", "node0002.json", "node0003.json", "simulation.json")
     ]
     node = content(out / "node0002.json")
@@ -111,7 +111,7 @@ def test_a_node_is_the_same_in_fleets_of_any_size(tmp_path: Path) -> None:
     """But for what its job is told to be."""
     for nodes in (2, 30):
         simulate("--nodes", nodes, "--out", tmp_path / str(nodes), "--quiet")
-    small, large = (content(tmp_path / one / "node0002.json") for one in ("2", "30"))
+    small, large = (content(tmp_path / item / "node0002.json") for item in ("2", "30"))
     assert small.pop("launch") != large.pop("launch")
     assert small == large
 
@@ -120,9 +120,9 @@ def test_another_seed_makes_another_fleet(tmp_path: Path) -> None:
     for seed in (1, 2):
         out = tmp_path / str(seed)
         simulate("--nodes", 1, "--out", out, "--seed", seed, "--quiet")
-    one, other = (content(tmp_path / seed / "node0001.json") for seed in "12")
-    assert one["gpus"][0]["uuid"] != other["gpus"][0]["uuid"]
-    assert one["host"]["uptime_seconds"] != other["host"]["uptime_seconds"]
+    item, other = (content(tmp_path / seed / "node0001.json") for seed in "12")
+    assert item["gpus"][0]["uuid"] != other["gpus"][0]["uuid"]
+    assert item["host"]["uptime_seconds"] != other["host"]["uptime_seconds"]
 
 
 def test_another_day_shows_the_same_machines_later(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_another_day_shows_the_same_machines_later(tmp_path: Path) -> None:
     early, late = (content(tmp_path / day / "node0002.json") for day in "18")
     assert early["taken"].startswith("2026-11-21T18:0")
     assert late["taken"].startswith("2026-11-28T18:0")
-    uptimes = [one["host"]["uptime_seconds"] for one in (early, late)]
+    uptimes = [item["host"]["uptime_seconds"] for item in (early, late)]
     assert round(uptimes[1] - uptimes[0]) == 7 * 86_400
     for kind, leaf in (
         ("gpus", "uuid"),
@@ -140,14 +140,16 @@ def test_another_day_shows_the_same_machines_later(tmp_path: Path) -> None:
         ("rdma_devices", "node_guid"),
         ("network_interfaces", "carrier_changes"),
     ):
-        assert [one[leaf] for one in early[kind]] == [one[leaf] for one in late[kind]]
+        assert [item[leaf] for item in early[kind]] == [
+            item[leaf] for item in late[kind]
+        ]
     assert early["kernel_events"] == late["kernel_events"]
-    assert [one["power_watts"] for one in early["gpus"]] != [
-        one["power_watts"] for one in late["gpus"]
+    assert [gpu["power_watts"] for gpu in early["gpus"]] != [
+        gpu["power_watts"] for gpu in late["gpus"]
     ]
-    for one, later in zip(early["gpus"], late["gpus"], strict=True):
+    for item, later in zip(early["gpus"], late["gpus"], strict=True):
         leaf = "ecc_corrected_aggregate"
-        assert one[leaf] <= later[leaf]
+        assert item[leaf] <= later[leaf]
 
 
 def test_lines_hold_the_same_as_files(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_what_goes_wrong_with_files(tmp_path: Path) -> None:
     faults = plan(tmp_path, *rows, "fault: stale, nodes: [7], hours: 24")
     out = tmp_path / "fleet"
     assert simulate("--nodes", 7, "--out", out, "--faults", faults) == 0
-    assert sorted(one.name for one in out.iterdir()) == [
+    assert sorted(item.name for item in out.iterdir()) == [
         ".node0005.json.4242.part",
         "node0002.json",
         "node0003.json",
@@ -214,7 +216,7 @@ def test_a_folder_of_its_own_is_written_anew(tmp_path: Path) -> None:
     rows = ("fault: killed_rank, nodes: [3]", "fault: twice, nodes: [4]")
     simulate("--nodes", 5, "--out", out, "--faults", plan(tmp_path, *rows))
     assert simulate("--nodes", 2, "--out", out, "--quiet") == 0
-    assert sorted(one.name for one in out.iterdir()) == [
+    assert sorted(item.name for item in out.iterdir()) == [
         *("node0001.json", "node0002.json", "simulation.json")
     ]
 
@@ -231,9 +233,9 @@ def test_files_of_others_are_left_alone(
         out.mkdir()
         name = "node0001.json"
     (out / name).write_text("mine", "utf-8")
-    before = {one.name: digest(one) for one in out.iterdir()}
+    before = {item.name: digest(item) for item in out.iterdir()}
     assert simulate("--nodes", 2, "--out", out) == 2
-    assert {one.name: digest(one) for one in out.iterdir()} == before
+    assert {item.name: digest(item) for item in out.iterdir()} == before
     assert capsys.readouterr().err == (
         f"speccheck: --out {out}: has files that simulate did not write, such as "
         f"{name}; name a folder that is new or empty\n"
@@ -299,7 +301,7 @@ def test_what_is_wrong_is_one_line(
     Path("taken").write_text("", "utf-8")
     assert simulate(*words) == 2
     assert capsys.readouterr().err == f"speccheck: {problem}\n"
-    assert [one.name for one in tmp_path.iterdir()] == ["taken"]
+    assert [item.name for item in tmp_path.iterdir()] == ["taken"]
 
 
 def test_quiet_says_nothing(tmp_path: Path, capsys: Output) -> None:

@@ -48,7 +48,7 @@ KNOWN = (
     *("oci-gb300-4", "oci-gpu-a100-v2-8", "oci-gpu-b4-8", "oci-gpu4-8"),
     *("oci-h100-8", "oci-h200-8"),
 )
-ALONE = [name for name, one in SPOILS.items() if one.track and not one.denies_others]
+ALONE = [name for name, item in SPOILS.items() if item.track and not item.denies_others]
 
 EVERYDAY = first_of(SPOILS, lambda name: SPOILS[name].track)
 
@@ -64,14 +64,14 @@ def certified(name: str, *spoils: str) -> Certification:
 
 
 def levels(found: Certification) -> dict[str, str | None]:
-    return {one.track: one.level for one in found.grants}
+    return {item.track: item.level for item in found.grants}
 
 
 def failures(found: Certification) -> list[str]:
     return [
-        f"{one.finding.clause} {one.finding.level}: {one.finding.message}"
-        for one in found.judgements.judged
-        if one.finding.outcome in {"fail", "error"} and one.finding.level != "info"
+        f"{item.finding.clause} {item.finding.level}: {item.finding.message}"
+        for item in found.judgements.judged
+        if item.finding.outcome in {"fail", "error"} and item.finding.level != "info"
     ]
 
 
@@ -98,20 +98,22 @@ def test_healthy_evidence_has_all_levels() -> None:
 @pytest.mark.parametrize("name", few(SPOILS, EVERYDAY.__contains__))
 def test_what_is_wrong_denies_its_track(name: str) -> None:
     spoil = SPOILS[name]
-    tracks = {one.track: one for one in certified(TYPE, name).grants}
+    tracks = {item.track: item for item in certified(TYPE, name).grants}
     asked = [spoil.track] if spoil.track else [*tracks]
     for track in asked:
         grant = tracks[track]
         assert grant.level is None or grant.level < spoil.level, grant
         if levels(certified(TYPE))[track] and spoil.clause:
-            assert spoil.clause in {one.clause for one in grant.denied}
+            assert spoil.clause in {item.clause for item in grant.denied}
 
 
 @pytest.mark.parametrize("name", few(ALONE, EVERYDAY.__contains__))
 def test_what_is_wrong_denies_no_other_track(name: str) -> None:
     healthy, found = levels(certified(TYPE)), levels(certified(TYPE, name))
     others = {track for track in healthy if track != SPOILS[name].track}
-    assert {one: found[one] for one in others} == {one: healthy[one] for one in others}
+    assert {item: found[item] for item in others} == {
+        item: healthy[item] for item in others
+    }
 
 
 def test_the_example_is_what_the_command_writes() -> None:
@@ -126,8 +128,8 @@ def test_the_example_is_what_the_command_writes() -> None:
 
 def test_the_example_is_small_and_says_what_it_is() -> None:
     kit = read_kit(str(FOLDER))
-    assert sum(one.size_bytes for one in kit.files) < MOST_BYTES
-    assert [one.path for one in kit.files if not one.synthetic] == []
+    assert sum(file.size_bytes for file in kit.files) < MOST_BYTES
+    assert [file.path for file in kit.files if not file.synthetic] == []
 
 
 def test_the_same_command_writes_the_same() -> None:

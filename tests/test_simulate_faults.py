@@ -29,7 +29,7 @@ from speccheck.validator.simulation.shape import shape_of
 
 ROOT = Path(__file__).resolve().parents[1]
 Output = pytest.CaptureFixture[str]
-RULES = {one.name for one in rule_entries()}
+RULES = {entry.name for entry in rule_entries()}
 SHOWN = {
     name: fault for name, fault in FAULTS.items() if name not in AREAS["the collection"]
 }
@@ -42,13 +42,13 @@ def planted(text: str, folder: Path, fleet: SimulatedFleet | None = None) -> Pla
 
 
 def rows(*faults: str, more: str = "") -> str:
-    listed = "".join(f"  - {{{one}}}\n" for one in faults)
+    listed = "".join(f"  - {{{fault}}}\n" for fault in faults)
     return f"schema: {SCHEMA}\n{more}faults:\n{listed}"
 
 
 def where(planting: Planting) -> dict[str, list[int]]:
     """The nodes of each fault, by their numbers from 1."""
-    return {one.name: [node + 1 for node in one.nodes] for one in planting.plants}
+    return {item.name: [node + 1 for node in item.nodes] for item in planting.plants}
 
 
 @pytest.mark.parametrize("name", few(SHOWN, {*[*SHOWN][::6]}.__contains__))
@@ -62,9 +62,9 @@ def test_a_fault_is_found_by_its_rules_on_a_node_of_a_fleet(
     text = rows(f"fault: {name}, nodes: [1, 3-4]", more=more)
     planting = planted(text, tmp_path, fleet)
     for number, files in enumerate(nodes(fleet, planting), 1):
-        (one,) = files
+        (item,) = files
         if number in {1, 3, 4}:
-            assert failing(json.loads(one.text)) == set(fault.rules), number
+            assert failing(json.loads(item.text)) == set(fault.rules), number
 
 
 def test_each_fault_says_who_finds_it() -> None:
@@ -78,7 +78,7 @@ def test_each_fault_says_who_finds_it() -> None:
 def test_what_nothing_above_information_tells_is_named_here() -> None:
     """Neither a rule nor the other nodes: plans may have such things as well."""
     silent = {
-        name for name, one in FAULTS.items() if not one.rules and not one.is_fleet
+        name for name, item in FAULTS.items() if not item.rules and not item.is_fleet
     }
     assert silent == {
         "auto_boost_off",
@@ -133,8 +133,8 @@ def test_all_nodes_may_have_a_fault(tmp_path: Path) -> None:
 def test_a_node_may_have_several_faults(tmp_path: Path) -> None:
     text = rows("fault: ecc_off, nodes: [2]", "fault: disk_full, nodes: [2]")
     fleet = SimulatedFleet(2, "dgx-h100", 1)
-    _, ((one,)) = nodes(fleet, planted(text, tmp_path, fleet))
-    assert failing(json.loads(one.text)) == {"error_correction_off", "root_disk_full"}
+    _, ((item,)) = nodes(fleet, planted(text, tmp_path, fleet))
+    assert failing(json.loads(item.text)) == {"error_correction_off", "root_disk_full"}
 
 
 @pytest.mark.parametrize(
@@ -158,15 +158,15 @@ def test_a_node_may_have_several_faults(tmp_path: Path) -> None:
 def test_values_of_a_plan_count(row: str, rules: set[str], tmp_path: Path) -> None:
     fleet = SimulatedFleet(1, "dgx-h100", 1)
     planting = planted(rows(f"{row}, nodes: [1]"), tmp_path, fleet)
-    (((one,)),) = nodes(fleet, planting)
-    assert failing(json.loads(one.text)) == rules
+    (((item,)),) = nodes(fleet, planting)
+    assert failing(json.loads(item.text)) == rules
 
 
 def test_a_straggler_is_slower_than_all_others(tmp_path: Path) -> None:
     more = "measurements: true\n"
     text = rows("fault: straggler, nodes: [9], share_left: 0.93", more=more)
     fleet = SimulatedFleet(40, "dgx-h100", 5)
-    made = [json.loads(one.text) for (one,) in nodes(fleet, planted(text, tmp_path))]
+    made = [json.loads(item.text) for (item,) in nodes(fleet, planted(text, tmp_path))]
     for rates in (
         [node["copy_tests"][0]["bytes_per_second"][0] for node in made],
         [node["matrix_products"][7]["flops_per_second"] for node in made],
@@ -315,7 +315,7 @@ def test_the_schema_knows_each_fault_and_each_value() -> None:
 
 def test_drift_is_sound_by_itself(tmp_path: Path) -> None:
     """Nothing more is told of such a node than of its neighbours."""
-    names = [name for name, one in SHOWN.items() if one.is_fleet]
+    names = [name for name, item in SHOWN.items() if item.is_fleet]
     names.remove("straggler")  # which comes near to floors
     fleet = SimulatedFleet(1, "dgx-h100", 1)
     for name in names:
@@ -328,8 +328,10 @@ def test_drift_is_sound_by_itself(tmp_path: Path) -> None:
 
 def _told(text: str) -> set[tuple[str, str]]:
     """What a report says of a snapshot."""
-    found = {(one.rule, one.outcome) for one in findings(json.loads(text))}
-    return {one for one in found if one[1] not in {"pass", "not_applicable"}}
+    found = {(finding.rule, finding.outcome) for finding in findings(json.loads(text))}
+    return {
+        finding for finding in found if finding[1] not in {"pass", "not_applicable"}
+    }
 
 
 def test_the_tables_of_the_page_are_the_generated_ones() -> None:
@@ -367,4 +369,4 @@ def test_the_truth_does_not_come_from_the_judge() -> None:
     loaded = ended.stdout.split()
     assert "speccheck.validator.simulation.faults" in loaded
     judges = ("speccheck.rules", "speccheck.validator.engine.judge")
-    assert not [one for one in loaded if one.startswith(judges)]
+    assert not [item for item in loaded if item.startswith(judges)]

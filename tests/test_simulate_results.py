@@ -23,7 +23,7 @@ def simulate(*words: object) -> int:
 
 def plan(folder: Path, *faults: str) -> Path:
     path = folder / "plan.yaml"
-    rows = "".join(f"  - {{{one}}}\n" for one in faults)
+    rows = "".join(f"  - {{{fault}}}\n" for fault in faults)
     path.write_text(f"schema: speccheck-faults/1\nfaults:\n{rows}", "utf-8")
     return path
 
@@ -33,16 +33,16 @@ def test_each_node_tells_its_verdict(tmp_path: Path) -> None:
     assert simulate("--nodes", 60, "--out", out, "--faults", EXAMPLE) == 0
     lines = out.read_text("utf-8").splitlines(keepends=True)
     assert max(len(line.encode()) for line in lines) <= MOST_BYTES
-    found = {one.node: one for one in map(read_result, lines)}
+    found = {item.node: item for item in map(read_result, lines)}
     assert len(found) == 60
-    ill = {name: one for name, one in found.items() if one.verdict != "go"}
-    assert {name: [f.rule for f in one.findings] for name, one in ill.items()} == {
+    ill = {name: item for name, item in found.items() if item.verdict != "go"}
+    assert {name: [f.rule for f in item.findings] for name, item in ill.items()} == {
         "node0003": ["bootstrap_interface_unusable"],
         "node0017": ["gpu_link_below_slot"],
         "node0040": ["bootstrap_interface_unusable", "xid_recorded"],
         "node0041": ["bootstrap_interface_unusable"],
     }
-    assert all(one.verdict == "no-go" for one in ill.values())
+    assert all(item.verdict == "no-go" for item in ill.values())
     assert found["node0052"].facts["driver.version"] == "570.124.06"
     assert found["node0001"].facts["driver.version"] == "570.133.20"
     assert found["node0003"].counts["fail"] == found["node0001"].counts["fail"] + 1
@@ -66,7 +66,7 @@ def test_what_goes_wrong_with_lines(tmp_path: Path) -> None:
     out = tmp_path / "results"
     faults = plan(tmp_path, *rows)
     assert simulate("--nodes", 7, "--out", out, "--faults", faults) == 0
-    assert sorted(one.name for one in out.iterdir()) == [
+    assert sorted(item.name for item in out.iterdir()) == [
         ".node0005.result.json.4242.part",
         "node0002.result.json",
         "node0003.result.json",
@@ -79,7 +79,7 @@ def test_what_goes_wrong_with_lines(tmp_path: Path) -> None:
     later = json.loads((out / "node0006.result.json").read_text("utf-8"))
     assert later["schema"] == "speccheck-node-result/2"
     assert simulate("--nodes", 1, "--out", out) == 0  # all of it is ours
-    assert sorted(one.name for one in out.iterdir()) == [
+    assert sorted(item.name for item in out.iterdir()) == [
         *("node0001.result.json", "simulation.json")
     ]
 
@@ -114,6 +114,6 @@ def test_a_made_up_fleet_grows_no_older(tmp_path: Path) -> None:
     )
     before, _, after = ended.stdout.partition("report_out_of_date  on 1 node\n")
     assert "report_out_of_date" not in before
-    told = " ".join(after.split())
-    assert told.startswith("taken up to 49.0 hours ago; a report may be 24 hours old")
-    assert " node0005 " in told.partition(" fix ")[0] + " "
+    result = " ".join(after.split())
+    assert result.startswith("taken up to 49.0 hours ago; a report may be 24 hours old")
+    assert " node0005 " in result.partition(" fix ")[0] + " "

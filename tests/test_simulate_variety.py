@@ -52,8 +52,10 @@ def test_programs_failed_on_some_and_that_is_information() -> None:
     logged = [node for node in nodes("dgx-h100", 300) if node["kernel_events"]]
     assert 3 <= len(logged) <= 30
     for node in logged[:5]:
-        told = [one for one in findings(node) if one.outcome == "fail"]
-        assert {(one.rule, one.level) for one in told} == {("xid_recorded", "info")}
+        result = [finding for finding in findings(node) if finding.outcome == "fail"]
+        assert {(item.rule, item.level) for item in result} == {
+            ("xid_recorded", "info")
+        }
 
 
 def test_machines_differ_as_specimens_do() -> None:
@@ -91,8 +93,8 @@ def test_the_nodes_of_a_rack_share_its_fabric() -> None:
     """18 trays of 4 GPUs make one domain of 72."""
     fleet = nodes("dgx-gb200", 40)
     clusters = [{gpu["fabric_cluster"] for gpu in node["gpus"]} for node in fleet]
-    assert all(len(one) == 1 for one in clusters)
-    changes = [n for n, (one, other) in enumerate(pairwise(clusters)) if one != other]
+    assert all(len(item) == 1 for item in clusters)
+    changes = [n for n, (item, other) in enumerate(pairwise(clusters)) if item != other]
     assert changes == [17, 35]
 
 
@@ -102,7 +104,8 @@ def test_numbers_hold_together() -> None:
         host, log = node["host"], node["kernel_log"]
         assert 0 < log["last_seconds"] < host["uptime_seconds"]
         assert all(
-            one["last_seconds"] <= log["last_seconds"] for one in node["kernel_events"]
+            event["last_seconds"] <= log["last_seconds"]
+            for event in node["kernel_events"]
         )
         for gpu in node["gpus"]:
             assert gpu["ecc_corrected_volatile"] <= gpu["ecc_corrected_aggregate"]
@@ -115,7 +118,7 @@ def test_numbers_hold_together() -> None:
 def test_dice_have_bounds() -> None:
     dice = Dice("bounds")
     bells = [dice.bell(10, 1) for _ in range(5000)]
-    assert all(6.5 < one < 13.5 for one in bells)
+    assert all(6.5 < item < 13.5 for item in bells)
     assert abs(sum(bells) / len(bells) - 10) < 0.1
     assert {dice.whole(1, 3) for _ in range(100)} == {1, 2, 3}
     few = [dice.few(64) for _ in range(5000)]
@@ -154,9 +157,9 @@ def test_a_healthy_fleet_is_ready(
     ended = main([str(tmp_path), "--profile", "preflight", "--output", "json"])
     found = json.loads(capsys.readouterr().out)
     failed = [
-        (one["rule"], one["level"])
-        for one in found["findings"]
-        if one["level"] != "info" and one["outcome"] in {"fail", "error"}
+        (finding["rule"], finding["level"])
+        for finding in found["findings"]
+        if finding["level"] != "info" and finding["outcome"] in {"fail", "error"}
     ]
     assert (ended, failed, len(found["plans"])) == (0, [], 20)
     assert found["summary"]["failed"]["error"] == 0

@@ -113,8 +113,8 @@ def test_a_faulty_node_is_drained_by_the_prolog_and_the_job_goes_on_elsewhere(
         assert reason.startswith("speccheck: HW-")
         assert f"{RULE} GPU 5: " in reason
         result = json.loads((site.kept / "n2.result.json").read_text("utf-8"))
-        told = [result[name] for name in ("engine", "node", "job", "verdict")]
-        assert told == ["slurm", "n2", number, "no-go"]
+        answer = [result[name] for name in ("engine", "node", "job", "verdict")]
+        assert answer == ["slurm", "n2", number, "no-go"]
 
 
 def test_by_default_the_prolog_calls_nothing_of_slurm_and_the_job_is_held(
@@ -296,10 +296,10 @@ def test_the_example_of_a_slurm_conf_is_one(tmp_path: Path) -> None:
         assert found.run("srun", "-N2", "true").returncode == 0
         for hook in hooks:
             until(partial(has_run, site, hook), f"{hook} ran")
-        told = found.ask("scontrol", "show", "config")
+        result = found.ask("scontrol", "show", "config")
         number = batch(found, text="exit 65")  # the no-go of a pre-flight
         until(lambda: found.job_state(number) == "SPECIAL_EXIT", "the job is held")
-    stated = [" ".join(line.split()) for line in told.splitlines()]
+    stated = [" ".join(line.split()) for line in result.splitlines()]
     assert "HealthCheckNodeState = CYCLE,ANY" in stated
     assert "RequeueExitHold = 65" in stated
     assert "PrologFlags = Alloc" in stated

@@ -198,8 +198,10 @@ def test_the_real_step_runs_after_a_go(job: Job) -> None:
         *(f"snapshots/n{node}.json" for node in (1, 2, 3)),
     ]
     result = json.loads((kept / "results" / "n2.result.json").read_text("utf-8"))
-    told = [result[name] for name in ("engine", "node", "ranks", "nodes", "node_list")]
-    assert told == ["slurm", "n2", 3, 3, "n[1-3]"]
+    answer = [
+        result[name] for name in ("engine", "node", "ranks", "nodes", "node_list")
+    ]
+    assert answer == ["slurm", "n2", 3, 3, "n[1-3]"]
 
 
 def test_a_faulty_node_stops_the_job_and_stands_on_the_list(job: Job) -> None:

@@ -24,7 +24,7 @@ def validator() -> jsonschema.Draft202012Validator:
 
 def problems(content: dict[str, Any]) -> list[str]:
     return [
-        f"{one.json_path}: {one.message}" for one in validator().iter_errors(content)
+        f"{item.json_path}: {item.message}" for item in validator().iter_errors(content)
     ]
 
 
@@ -63,8 +63,8 @@ def test_snapshots_of_fixtures_have_no_leaf_that_is_unknown() -> None:
         f"{title}: {kind}.{leaf}"
         for title, content in found.items()
         for kind, part in KINDS.items()
-        for one in parts_of(content.get(kind))
-        for leaf in one
+        for item in parts_of(content.get(kind))
+        for leaf in item
         if leaf not in part.__annotations__
     ]
     assert wrong == []

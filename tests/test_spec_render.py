@@ -46,21 +46,23 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_it_has_the_chapters_of_a_standard() -> None:
     headings = [
-        one for one in document_of(DEFAULT_EDITION).blocks if isinstance(one, Heading)
+        block
+        for block in document_of(DEFAULT_EDITION).blocks
+        if isinstance(block, Heading)
     ]
-    assert [title_of(one) for one in headings if one.depth == 1] == CHAPTERS
-    numbers = [one.number for one in headings if one.depth == 2 and one.number]
+    assert [title_of(item) for item in headings if item.depth == 1] == CHAPTERS
+    numbers = [item.number for item in headings if item.depth == 2 and item.number]
     areas = [f"3.{place}" for place in range(1, len(load_edition().areas) + 1)]
-    assert [one for one in numbers if one.startswith("3.")] == areas
+    assert [number for number in numbers if number.startswith("3.")] == areas
 
 
 def test_every_anchor_is_one_and_is_there() -> None:
     document = document_of(DEFAULT_EDITION)
-    anchors = [one.anchor for one in document.blocks if isinstance(one, Heading)]
+    anchors = [block.anchor for block in document.blocks if isinstance(block, Heading)]
     assert len(set(anchors)) == len(anchors)
     links = set(re.findall(r'href="#([^"]+)"', "".join(html(document))))
     assert links <= set(anchors)
-    assert {one.lower() for one in load_edition().clauses} <= set(anchors)
+    assert {clause.lower() for clause in load_edition().clauses} <= set(anchors)
 
 
 def test_every_clause_says_all_that_the_edition_says(text: str) -> None:
@@ -89,7 +91,7 @@ def _unlinked(text: str) -> str:
 
 def test_each_requirement_has_its_word_in_capitals() -> None:
     for clause in load_edition().clauses.values():
-        strong = [one.text for one in normative(clause) if isinstance(one, Strong)]
+        strong = [item.text for item in normative(clause) if isinstance(item, Strong)]
         word = clause.level.upper()
         assert strong or clause.level == "may", clause.id  # advice
         assert set(strong) <= {word, f"{word} NOT"}, clause.id
@@ -111,7 +113,7 @@ def test_it_names_its_identity_its_changes_and_its_claims(text: str) -> None:
         assert f"| {claim.id} |" in text
     changes = text.partition("## 6 Changes")[2].partition("Annex A")[0]
     assert changes.count("\n| level | ") == sum(
-        one.kind == "level" for one in source.changes.changes
+        change.kind == "level" for change in source.changes.changes
     )
     for profile in source.profiles:
         assert profile.id in text
@@ -155,7 +157,7 @@ def test_the_command_writes_a_file_whole_or_not(
     path = tmp_path / "spec.html"
     assert main(["spec", "render", "--format", "html", "--out", str(path)]) == 0
     assert path.read_text("utf-8").startswith("<!DOCTYPE html>")
-    assert [one.name for one in tmp_path.iterdir()] == ["spec.html"]
+    assert [item.name for item in tmp_path.iterdir()] == ["spec.html"]
     assert main(["spec", "render"]) == 0
     assert capsys.readouterr().out == page()
 

@@ -37,8 +37,8 @@ GROUPS = {
 def predictions() -> dict[str, list[Prediction]]:
     """All predictions of speed, by group."""
     found: dict[str, list[Prediction]] = {}
-    for one in (*throughput_predictions(), *bandwidth_predictions()):
-        found.setdefault(one.group, []).append(one)
+    for item in (*throughput_predictions(), *bandwidth_predictions()):
+        found.setdefault(item.group, []).append(item)
     return found
 
 
@@ -48,12 +48,12 @@ def test_published_rows_lie_within_their_band(
 ) -> None:
     """Each row by itself, none left out."""
     found = predictions[group]
-    banded = [one for one in found if one.band_percent is not None]
+    banded = [finding for finding in found if finding.band_percent is not None]
     assert (len(found), len(banded)) == GROUPS[group]
     off = [
-        (one.id, one.error_percent, one.band_percent)
-        for one in banded
-        if abs(one.error_percent or 0) > (one.band_percent or 0)
+        (item.id, item.error_percent, item.band_percent)
+        for item in banded
+        if abs(item.error_percent or 0) > (item.band_percent or 0)
     ]
     assert off == []
 
@@ -68,10 +68,10 @@ def test_no_reading_exceeds_the_wires(
     predictions: dict[str, list[Prediction]], group: str
 ) -> None:
     """A ceiling that a healthy measurement exceeds is none."""
-    for one in predictions[group]:
-        assert one.published is not None
-        assert one.upper is not None
-        assert one.published <= one.upper, one.id
+    for item in predictions[group]:
+        assert item.published is not None
+        assert item.upper is not None
+        assert item.published <= item.upper, item.id
 
 
 def test_a_banded_time_lies_between_its_bounds(
@@ -79,20 +79,20 @@ def test_a_banded_time_lies_between_its_bounds(
 ) -> None:
     """The bounds are those of the band, seen from the prediction."""
     for group in ("nccl-time-ring", "nccl-time-nvls"):
-        for one in predictions[group]:
-            if one.band_percent is None:
+        for item in predictions[group]:
+            if item.band_percent is None:
                 continue
-            assert one.published is not None
-            assert one.lower is not None
-            assert one.upper is not None
-            assert one.lower <= one.published <= one.upper, one.id
+            assert item.published is not None
+            assert item.lower is not None
+            assert item.upper is not None
+            assert item.lower <= item.published <= item.upper, item.id
 
 
 def test_palm_rows_are_an_identity(
     predictions: dict[str, list[Prediction]],
 ) -> None:
     """The printed digits are all that differs."""
-    worst = max(abs(one.error_percent or 0) for one in predictions["llm-foundry"])
+    worst = max(abs(item.error_percent or 0) for item in predictions["llm-foundry"])
     assert worst < 0.03
 
 

@@ -123,7 +123,7 @@ def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path, "ds_config.json", DEEPSPEED)
     loaded = modules(path)
     package = "speccheck.validator"
-    assert not [one for one in loaded if one.startswith(f"{package}.report.forms.")]
+    assert not [item for item in loaded if item.startswith(f"{package}.report.forms.")]
     assert loaded.isdisjoint(
         {
             f"{package}.run.plan_dump",
@@ -144,7 +144,7 @@ def test_a_run_without_waivers_reads_none(tmp_path: Path) -> None:
     """The marker of the native format is no comment."""
     text = NATIVE.format("  # measured by speccheck")
     loaded = modules(written(tmp_path, "config.yaml", text))
-    assert not [one for one in loaded if one.startswith(WAIVERS)]
+    assert not [item for item in loaded if item.startswith(WAIVERS)]
 
 
 def test_a_comment_needs_no_file_of_waivers(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_comment_needs_no_file_of_waivers(tmp_path: Path) -> None:
     loaded = modules(written(tmp_path, "config.yaml", text))
     assert f"{WAIVERS}.yaml_comments" in loaded
     others = ("file", "baseline", "shell_comments")
-    assert loaded.isdisjoint({f"{WAIVERS}.{one}" for one in others})
+    assert loaded.isdisjoint({f"{WAIVERS}.{item}" for item in others})
     assert loaded.isdisjoint({SHELL, "pydantic"})
 
 
@@ -162,7 +162,7 @@ def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
     written(tmp_path, "pyproject.toml", '[project]\nname = "no-settings"\n')
     plain = modules(path)
     settings = "speccheck.validator.cli.settings."
-    found = {one for one in plain if one.startswith(settings)}
+    found = {item for item in plain if item.startswith(settings)}
     assert found == {
         "speccheck.validator.cli.settings.files",
     }

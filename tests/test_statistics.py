@@ -52,8 +52,8 @@ def test_it_says_that_no_rule_fails(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_waived_failures_have_a_column() -> None:
     rule = "global_batch_differs_from_product"
-    one = told("ds0.json", *SELECTED, waive={rule: BASELINE})
-    lines = list(statistics_lines(one.run.plans, Style()))
+    item = told("ds0.json", *SELECTED, waive={rule: BASELINE})
+    lines = list(statistics_lines(item.run.plans, Style()))
     assert lines[1].split() == ["waived"]
     assert lines[2].split() == ["1", "BATCH-001", rule]
 
@@ -69,7 +69,7 @@ def test_json_counts_all_findings_also_those_it_does_not_list(
 
 
 def test_each_finding_counts_once() -> None:
-    one = told(".", "--each")
-    total = sum(len(plan.findings) for plan in one.run.plans)
-    rows = rule_counts(one.run.plans)
+    item = told(".", "--each")
+    total = sum(len(plan.findings) for plan in item.run.plans)
+    rows = rule_counts(item.run.plans)
     assert sum(sum(row.counts.values()) for row in rows) == total

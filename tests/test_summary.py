@@ -17,7 +17,7 @@ def ending(must: Outcome | None, should: Outcome) -> int:
     rows: list[Finding] = [Finding("C-2", "", "should", "r", "warning", should, "")]
     if must is not None:
         rows.append(Finding("C-1", "", "must", "r", "error", must, ""))
-    findings = tuple(LocatedFinding(one, ()) for one in rows)
+    findings = tuple(LocatedFinding(row, ()) for row in rows)
     plan = JudgedPlan((), (), JobScale(TrainingPlan({})), None, findings)
     run = RunResult(load_edition(), "ci", (), (plan,))
     return exit_of(run, summarize(run.plans), "error").code

@@ -48,15 +48,17 @@ def test_the_comments_of_the_page_waive_what_it_says(
     options = ("--nodes", "4", "--gpus-per-node", "8", "--hours", "48")
     document = report(capsys, "config.yaml", *options)
     waived = {
-        one["clause"]: one["waiver"] for one in document["findings"] if one["waived"]
+        finding["clause"]: finding["waiver"]
+        for finding in document["findings"]
+        if finding["waived"]
     }
     assert {"CONF-011"} <= set(waived)
     assert waived["CONF-011"]["reason"] == "resumed with 5,000 more steps"
     of_waivers = [
-        one["message"]
-        for one in document["findings"]
-        if one["outcome"] == "fail" and one["clause"] >= "CONF-080"
-        if one["clause"].startswith("CONF-08")
+        finding["message"]
+        for finding in document["findings"]
+        if finding["outcome"] == "fail" and finding["clause"] >= "CONF-080"
+        if finding["clause"].startswith("CONF-08")
     ]
     assert of_waivers == []
 
@@ -72,9 +74,11 @@ def test_the_waivers_file_of_the_page_is_valid_and_waives(
     Path("configs/ds.json").write_text(CONFIG)
     Path("waivers.yaml").write_text(text)
     document = report(capsys, ".", "--waivers", "waivers.yaml")
-    (one,) = [one for one in document["findings"] if one["outcome"] == "fail"]
-    assert (one["clause"], one["waived"]) == ("CONF-011", True)
-    assert one["waiver"]["ticket"] == "TRAIN-7"
+    (item,) = [
+        finding for finding in document["findings"] if finding["outcome"] == "fail"
+    ]
+    assert (item["clause"], item["waived"]) == ("CONF-011", True)
+    assert item["waiver"]["ticket"] == "TRAIN-7"
     assert document["summary"]["waived"] == 1
     assert document["reason"].endswith("required checks; 1 waived")
 

@@ -90,9 +90,9 @@ def test_a_real_machine_is_not_said_to_be_made_up(
     ],
 )
 def test_whatever_it_says_of_being_made_up_counts(
-    told: object, node: dict[str, Any], capsys: Output, *, is_synthetic: bool
+    result: object, node: dict[str, Any], capsys: Output, *, is_synthetic: bool
 ) -> None:
-    write({**node, "synthetic": told})
+    write({**node, "synthetic": result})
     _, found = judged(capsys, "node.json")
     assert (found["plans"][0]["synthetic"] == ["node.json"]) is is_synthetic
 

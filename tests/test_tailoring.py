@@ -75,7 +75,7 @@ def document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def saving(found: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in found["findings"] if one["clause"] == "CKPT-001"]
+    return [finding for finding in found["findings"] if finding["clause"] == "CKPT-001"]
 
 
 @pytest.mark.usefixtures("write")
@@ -85,9 +85,9 @@ def test_what_the_edition_fails_and_an_own_number_does_not_is_marked(
     (failed,) = saving(document(capsys, "--hours", "6"))
     assert (failed["outcome"], failed["loosened"]) == ("fail", False)
     found = document(capsys, "--hours", "6", "--tailor", "own.yaml")
-    (one,) = saving(found)
-    assert (one["outcome"], one["loosened"]) == ("not_applicable", True)
-    assert one["note"] == LOOSENED
+    (item,) = saving(found)
+    assert (item["outcome"], item["loosened"]) == ("not_applicable", True)
+    assert item["note"] == LOOSENED
     assert found["summary"]["loosened"] == 1
     assert found["reason"] == (
         "nothing wrong found in 8 of 11 required checks; 1 loosened by tailoring"
@@ -112,9 +112,9 @@ def test_what_fails_by_both_numbers_is_no_more_than_a_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = document(capsys, "--hours", "20", "--tailor", "own.yaml")
-    (one,) = saving(found)
-    assert (one["outcome"], one["loosened"]) == ("fail", False)
-    assert "runs longer than 12 h" in one["message"]
+    (item,) = saving(found)
+    assert (item["outcome"], item["loosened"]) == ("fail", False)
+    assert "runs longer than 12 h" in item["message"]
     assert found["summary"]["loosened"] == 0
 
 
@@ -122,9 +122,9 @@ def test_what_fails_by_an_own_number_alone_says_so(
     capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:
     write(0.25)
-    (one,) = saving(document(capsys, "--hours", "0.5", "--tailor", "own.yaml"))
-    assert one["outcome"] == "fail"
-    assert one["note"].endswith(
+    (item,) = saving(document(capsys, "--hours", "0.5", "--tailor", "own.yaml"))
+    assert item["outcome"] == "fail"
+    assert item["note"].endswith(
         "tailored, max_unsaved 0.25 h instead of 1 h; by the edition's own number it "
         "does not fail"
     )
@@ -141,7 +141,7 @@ def test_an_expired_number_has_no_effect_and_is_told(
         "effect: the edition's own number counts; renew or delete the entry"
     )
     assert found["edition"]["tailoring"] == []
-    assert [one["outcome"] for one in saving(found)] == ["fail"]
+    assert [item["outcome"] for item in saving(found)] == ["fail"]
 
 
 def test_it_counts_on_its_last_day(
@@ -171,7 +171,7 @@ def test_the_file_is_no_training_configuration(
 ) -> None:
     main([".", "--hours", "6", "--tailor", "own.yaml", "--output", "json"])
     found = json.loads(capsys.readouterr().out)
-    assert [one["path"] for one in found["files"]] == ["sft.yaml"]
+    assert [file["path"] for file in found["files"]] == ["sft.yaml"]
 
 
 @pytest.mark.usefixtures("write")
@@ -211,7 +211,7 @@ def test_what_is_loosened_is_no_passed_test_case(
 ) -> None:
     _, text = judged(capsys, "--hours", "6", "--tailor", "own.yaml", form="junit")
     cases = ET.fromstring(text).iter("testcase")  # noqa: S314 - our own report
-    (case,) = (one for one in cases if one.get("name") == "CKPT-001 checkpoints_off")
+    (case,) = (item for item in cases if item.get("name") == "CKPT-001 checkpoints_off")
     (skipped,) = case
     assert (skipped.tag, skipped.get("message")) == ("skipped", f"loosened: {LOOSENED}")
 
@@ -247,8 +247,10 @@ def test_a_table_over_nodes_and_a_name_can_be_tailored(
     text = yaml.safe_dump({"schema": "speccheck-tailoring/1", "tailoring": entries})
     (tmp_path / "own.yaml").write_text(text)
     found = document(capsys, "--tailor", "own.yaml")
-    told = [(o["edition_value"], o["own_value"]) for o in found["edition"]["tailoring"]]
-    assert told == [
+    result = [
+        (o["edition_value"], o["own_value"]) for o in found["edition"]["tailoring"]
+    ]
+    assert result == [
         (None, 1048576),
         ("WARN", "INFO"),
         ("slurmd, kubelet", "pbsd"),
@@ -276,10 +278,10 @@ def test_machines_are_judged_by_own_numbers_too(
     words = ["fleet", folder, "--expect", "3", "--tailor", own_limit(tmp_path)]
     main([*words, "--output", "json"])
     found = json.loads(capsys.readouterr().out)
-    assert [one["clause"] for one in found["edition"]["tailoring"]] == ["HW-070"]
+    assert [item["clause"] for item in found["edition"]["tailoring"]] == ["HW-070"]
     (loosened,) = found["loosened"]
     assert (loosened["clause"], len(loosened["nodes"])) == ("HW-070", 3)
-    assert "HW-070" not in {one["clause"] for one in found["findings"]}
+    assert "HW-070" not in {finding["clause"] for finding in found["findings"]}
     main(words)
     text = " ".join(capsys.readouterr().out.split())
     assert "1 number is tailored" in text
@@ -297,10 +299,10 @@ def test_the_snapshot_of_a_machine_is_judged_by_them_alone_too(
     words = ["node.json", "--profile", "preflight", "--tailor", own_limit(tmp_path)]
     main([*words, "--output", "json"])
     found = json.loads(capsys.readouterr().out)
-    (one,) = (one for one in found["findings"] if one["loosened"])
-    assert (one["rule"], one["outcome"]) == ("process_limits_low", "pass")
-    assert (one["measured"], one["required"]) == (4096, 2048)
-    assert "4,096 open files are allowed" in one["note"]
+    (item,) = (finding for finding in found["findings"] if finding["loosened"])
+    assert (item["rule"], item["outcome"]) == ("process_limits_low", "pass")
+    assert (item["measured"], item["required"]) == (4096, 2048)
+    assert "4,096 open files are allowed" in item["note"]
 
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"

@@ -186,7 +186,9 @@ def test_the_schema_takes_what_is_read_and_refuses_what_is_not() -> None:
     good = yaml.safe_load(ENTRY.replace("2027-01-31", "'2027-01-31'"))
     jsonschema.validate(good, schema)
     for field in good["tailoring"][0]:
-        row = {name: one for name, one in good["tailoring"][0].items() if name != field}
+        row = {
+            name: item for name, item in good["tailoring"][0].items() if name != field
+        }
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**good, "tailoring": [row]}, schema)
 

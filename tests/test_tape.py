@@ -70,8 +70,8 @@ def test_a_tape_that_is_cut_off_keeps_what_was_called(tmp_path: Path) -> None:
     gpus = replayed(tmp_path)["gpus"]
     of_peers = ("common_ancestors", "peer_read_status", "peer_nvlink_status")
     for gpu, was in zip(gpus[:4], first["gpus"], strict=False):
-        assert {k: one for k, one in gpu.items() if k not in of_peers} == {
-            k: one for k, one in was.items() if k not in of_peers
+        assert {k: item for k, item in gpu.items() if k not in of_peers} == {
+            k: item for k, item in was.items() if k not in of_peers
         }
     assert gpus[7]["name"] == {
         "status": "failed",

@@ -85,9 +85,9 @@ def test_trouble_is_told(run: Run) -> None:
         "  train.grad_norm                  16    42 s 3.5 min  10 steps, 60 s  1.191",
         "    1 NaN or infinite",
     ]
-    told = block(out, "events")
-    assert "run.oom 1" in told[0]
-    assert told[-1] == (
+    result = block(out, "events")
+    assert "run.oom 1" in result[0]
+    assert result[-1] == (
         "  drill 2026-05-node-loss: 74 s from run.failure_injected to run.resumed"
     )
 
@@ -99,7 +99,7 @@ def test_json_holds_the_same(run: Run) -> None:
     (log,) = telemetry["logs"]
     assert (log["lines"], log["unread_lines"], log["is_complete"]) == (24, 1, False)
     norm = next(
-        one for one in telemetry["metrics"] if one["metric"] == "train.grad_norm"
+        item for item in telemetry["metrics"] if item["metric"] == "train.grad_norm"
     )
     assert norm["not_finite"] == 1
     assert (norm["interval_median"], norm["interval_steps"]) == (42.014, 10)
@@ -111,7 +111,7 @@ def test_json_holds_the_same(run: Run) -> None:
             "seconds": 74.0,
         }
     ]
-    stood_in = {one["metric"]: one["stood_in"] for one in telemetry["core_metrics"]}
+    stood_in = {item["metric"]: item["stood_in"] for item in telemetry["core_metrics"]}
     assert stood_in["train.gradient.variance"] == [
         "train.grad_norm",
         "train.noise_scale",
@@ -124,27 +124,27 @@ def test_evaluations_are_no_gaps(run: Run) -> None:
     assert (loss["metric"], loss["points"]) == ("train.loss", 12)
     assert loss["interval_p99"] < 32  # three evaluations of 28 s between them
     others = found["telemetry"][0]["other_names"]
-    assert [one["written"] for one in others] == [["eval_accuracy"]]
+    assert [item["written"] for item in others] == [["eval_accuracy"]]
 
 
 def test_the_findings_are_those_of_speccheck_itself(run: Run) -> None:
     for names in (("healthy.jsonl", "healthy.prom"), ("troubled.jsonl",)):
         own = document(run, *names, "--full")["findings"]
         plans = judge_run(Request(arguments=names, full=True)).plans
-        other = [one.finding for plan in plans for one in plan.findings]
-        assert [(one["clause"], one["rule"], one["outcome"]) for one in own] == [
-            (one.clause, one.rule or None, one.outcome) for one in other
+        other = [finding.finding for plan in plans for finding in plan.findings]
+        assert [(item["clause"], item["rule"], item["outcome"]) for item in own] == [
+            (item.clause, item.rule or None, item.outcome) for item in other
         ]
-        assert [one["message"] for one in own] == [one.message for one in other]
+        assert [item["message"] for item in own] == [item.message for item in other]
 
 
 def test_files_of_the_job_are_judged_with_it(run: Run, tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
     job.write_text("speccheck: 1\ncluster:\n  nodes: 2\n  gpus_per_node: 1\n", "utf-8")
     found = document(run, "healthy.jsonl", "--job", str(job))
-    assert [one["format"] for one in found["files"]] == ["run-log-jsonl", "native"]
+    assert [file["format"] for file in found["files"]] == ["run-log-jsonl", "native"]
     assert len(found["telemetry"]) == 1
-    assert {one["plan"] for one in found["findings"]} == {0}
+    assert {finding["plan"] for finding in found["findings"]} == {0}
 
 
 @pytest.mark.parametrize("use", ["preflight", "certify"])
@@ -254,11 +254,19 @@ def test_nothing_fails_in_published_logs(
 ) -> None:
     """Who submitted the first two would agree: what is logged is logged well."""
     found = document(run, str(corpus_folder("logs") / name))
-    failed = [one["clause"] for one in found["findings"] if one["outcome"] == "fail"]
+    failed = [
+        finding["clause"]
+        for finding in found["findings"]
+        if finding["outcome"] == "fail"
+    ]
     assert failed == []
     telemetry = found["telemetry"][0]
-    assert [one["metric"] for one in telemetry["metrics"]] == metrics
-    known = {one["event"]: one["times"] for one in telemetry["events"] if one["event"]}
+    assert [item["metric"] for item in telemetry["metrics"]] == metrics
+    known = {
+        event["event"]: event["times"]
+        for event in telemetry["events"]
+        if event["event"]
+    }
     assert known == events
-    every = [one["interval_p99"] for one in telemetry["metrics"][:2]]
-    assert all(one < 60 for one in every)
+    every = [item["interval_p99"] for item in telemetry["metrics"][:2]]
+    assert all(item < 60 for item in every)

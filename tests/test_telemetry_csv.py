@@ -33,12 +33,12 @@ def test_a_table_of_a_trainer() -> None:
 
 def test_what_nvidia_smi_prints_every_ten_seconds() -> None:
     found = read_log(SMI, "gpus.csv")
-    use = [one for one in found.metrics if one.metric.value == "gpu.utilization"]
-    assert [(one.gpu.value, one.values.value) for one in use] == [
+    use = [item for item in found.metrics if item.metric.value == "gpu.utilization"]
+    assert [(item.gpu.value, item.values.value) for item in use] == [
         (0, (0.97, 0.99)),
         (1, (0.98,)),
     ]
-    used = [one for one in found.metrics if one.metric.value == "gpu.memory.used"]
+    used = [item for item in found.metrics if item.metric.value == "gpu.memory.used"]
     assert used[0].values.need()[0] == 71_234 * 2**20
     power = found.metric("gpu.power")
     assert (power.gpu.value, power.values.value) == (0, (691.2, 690.0))

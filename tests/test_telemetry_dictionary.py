@@ -24,11 +24,11 @@ def raw(name: str) -> dict[str, list[dict[str, object]]]:
 def test_every_metric_has_a_unit_an_interval_and_a_level() -> None:
     entries = metric_dictionary().entries
     assert len(entries) == 74
-    for one in entries.values():
-        has_interval = one.interval_seconds or one.interval_steps
-        is_event = one.id.startswith("ckpt.") or one.id == "train.global_batch"
-        assert bool(has_interval) != is_event, one.id
-        assert one.unit
+    for entry in entries.values():
+        has_interval = entry.interval_seconds or entry.interval_steps
+        is_event = entry.id.startswith("ckpt.") or entry.id == "train.global_batch"
+        assert bool(has_interval) != is_event, entry.id
+        assert entry.unit
 
 
 def test_the_core_metrics_of_the_edition_are_in_it() -> None:

@@ -63,9 +63,11 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(format_id: str) -> None:
         node = reading.node
         assert node is not None
         parts = RunLogs, Metrics, RunEvents
-        told = measured_telemetry(Evidence({one: node.several(one) for one in parts}))
-        assert told is not None
-        (log,) = told.logs
+        result = measured_telemetry(
+            Evidence({part: node.several(part) for part in parts})
+        )
+        assert result is not None
+        (log,) = result.logs
         assert 0 <= log.unread_lines <= log.lines, seed
         for series in node.several(Metrics).shown:
             lists = series.values.need(), series.times.need(), series.steps.need()
@@ -78,8 +80,8 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(format_id: str) -> None:
 @pytest.mark.slow
 def test_too_many_series_are_refused_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
-    record = ", ".join(f'"m{one}": 1' for one in range(2000))
-    text = "".join(f'{{"step": 1, "rank": {one}, {record}}}\n' for one in range(51))
+    record = ", ".join(f'"m{item}": 1' for item in range(2000))
+    text = "".join(f'{{"step": 1, "rank": {item}, {record}}}\n' for item in range(51))
     reader = Readers().find("run-log-jsonl")
     assert reader is not None
     with pytest.raises(ReadError) as caught:

@@ -13,7 +13,7 @@ from speccheck.validator.sources.joining.one_node import joined
 
 
 def lines(*records: Mapping[str, object]) -> str:
-    return "".join(f"{json.dumps(one)}\n" for one in records)
+    return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
 def test_metrics_of_a_step_are_series_with_lists_of_one_length() -> None:
@@ -47,8 +47,15 @@ def test_labels_make_series_of_their_own() -> None:
             )
         )
     )
-    told = [(one.node.value, one.rank.value, one.gpu.value) for one in found.metrics]
-    assert told == [("gpu-1", 0, 1), ("gpu-1", 9, 1), ("gpu-2", 0, 1), ("gpu-2", 9, 1)]
+    result = [
+        (item.node.value, item.rank.value, item.gpu.value) for item in found.metrics
+    ]
+    assert result == [
+        ("gpu-1", 0, 1),
+        ("gpu-1", 9, 1),
+        ("gpu-2", 0, 1),
+        ("gpu-2", 9, 1),
+    ]
 
 
 def test_two_runs_in_one_log_are_two_series() -> None:
@@ -59,7 +66,7 @@ def test_two_runs_in_one_log_are_two_series() -> None:
             {"time": DAY + 2, "run": "r1", "loss": 2.4},
         )
     )
-    assert [(one.run.value, one.values.value) for one in found.metrics] == [
+    assert [(item.run.value, item.values.value) for item in found.metrics] == [
         ("r1", (2.5, 2.4)),
         ("r2", (9.5,)),
     ]
@@ -187,21 +194,21 @@ def test_no_finite_number_is_no_value_and_is_counted() -> None:
         (True, None, "none"),
     ],
 )
-def test_times(told: object, seconds: float | None, clock: str) -> None:
-    found = read_log(lines({"time": told, "step": 1, "loss": 2.5}))
+def test_times(result: object, seconds: float | None, clock: str) -> None:
+    found = read_log(lines({"time": result, "step": 1, "loss": 2.5}))
     assert found.metric("train.loss").times.value == (seconds,)
     assert found.log.clock.value == clock
 
 
 def test_lines_in_any_order_stay_as_they_are() -> None:
     moments = (DAY + 20, DAY, DAY + 10)
-    found = read_log(lines(*({"time": one, "loss": 2.5} for one in moments)))
+    found = read_log(lines(*({"time": item, "loss": 2.5} for item in moments)))
     assert found.metric("train.loss").times.value == moments
     assert found.log.first_seconds.value == DAY
 
 
 def test_what_cannot_be_read_is_counted() -> None:
-    good = lines(*({"step": one, "loss": 2.5} for one in range(20)))
+    good = lines(*({"step": item, "loss": 2.5} for item in range(20)))
     bad = '{"step": 1, "loss": 2.5, "loss": 3.5}\n[1]\nwarning: slow\n{"step":\n'
     found = read_log(good + bad)
     assert (found.log.lines.value, found.log.unread_lines.value) == (24, 4)
@@ -223,10 +230,12 @@ def test_a_last_line_that_is_cut_off_is_not_the_end() -> None:
 def test_the_monitor_of_superbench_numbers_its_gpus_in_the_name() -> None:
     text = (corpus_folder("logs") / "monitor.jsonl").read_text("utf-8")
     found = read_log(text, "monitor.jsonl")
-    gpus = [one for one in found.metrics if one.metric.value == "gpu.utilization"]
-    assert [one.gpu.value for one in gpus] == [*range(8)]
+    gpus = [item for item in found.metrics if item.metric.value == "gpu.utilization"]
+    assert [gpu.gpu.value for gpu in gpus] == [*range(8)]
     assert gpus[0].values.value == (0.56, 0.56, 0.55, 0.3, 0.0)
-    used = next(one for one in found.metrics if one.metric.value == "gpu.memory.used")
+    used = next(
+        item for item in found.metrics if item.metric.value == "gpu.memory.used"
+    )
     assert used.values.need()[0] == 267_517_952  # bytes, whatever its docstring says
     assert found.log.clock.value == "local"
     assert found.log.unread_lines.value == 0
@@ -268,7 +277,7 @@ def test_results_of_superbench_stay_what_they_are() -> None:
 def test_deep_and_endless_records_end() -> None:
     deep = '{"step": 1, "x": ' + '{"y": ' * 50_000 + "1" + "}" * 50_001
     digits = '{"step": 2, "loss": 1' + "0" * 5000 + "}"
-    good = lines(*({"step": one, "loss": 2.5} for one in range(40)))
+    good = lines(*({"step": item, "loss": 2.5} for item in range(40)))
     found = read_log(f"{good}{deep}\n{digits}\n")
     assert found.log.unread_lines.value == 2
 
@@ -279,7 +288,7 @@ def test_secrets_in_labels_are_starred() -> None:
         lines({"time": DAY, "run": f"train {token}", "node": token, "loss": 2.5})
     )
     leaves = (found.log.run.value, found.metric("train.loss").node.value)
-    assert all(one is not None and token not in one for one in leaves)
+    assert all(leaf is not None and token not in leaf for leaf in leaves)
 
 
 def test_the_healthy_example_is_whole() -> None:
@@ -287,20 +296,20 @@ def test_the_healthy_example_is_whole() -> None:
     found = read_log(path.read_text("utf-8"), path.name)
     assert found.log.is_complete.value is True
     assert found.log.unread_lines.value == 0
-    assert all(one.not_finite.value == 0 for one in found.metrics)
+    assert all(item.not_finite.value == 0 for item in found.metrics)
     lengths = {
-        (len(one.values.need()), len(one.times.need()), len(one.steps.need()))
-        for one in found.metrics
+        (len(item.values.need()), len(item.times.need()), len(item.steps.need()))
+        for item in found.metrics
     }
-    assert all(len({*one}) == 1 for one in lengths)
+    assert all(len({*item}) == 1 for item in lengths)
 
 
 @pytest.mark.slow
 def test_many_lines_are_read_once() -> None:
     count = 20_000
-    text = lines(*({"time": DAY + one, "loss": one} for one in range(count)))
+    text = lines(*({"time": DAY + item, "loss": item} for item in range(count)))
     values = read_log(text).metric("train.loss").values.need()
-    assert math.fsum(one or 0 for one in values) == count * (count - 1) / 2
+    assert math.fsum(value or 0 for value in values) == count * (count - 1) / 2
 
 
 def test_series_of_several_logs_name_their_own() -> None:
@@ -313,14 +322,14 @@ def test_series_of_several_logs_name_their_own() -> None:
         "b.jsonl",
     )
     both = ReadLog(joined([first.node, second.node]), "")
-    assert [one.dialect.value for one in both.node.several(RunLogs).shown] == [
+    assert [item.dialect.value for item in both.node.several(RunLogs).shown] == [
         "jsonl",
         "jsonl",
     ]
-    assert [(one.metric.value, one.log.value) for one in both.metrics] == [
+    assert [(item.metric.value, item.log.value) for item in both.metrics] == [
         ("train.loss", 0),
         ("train.grad_norm", 1),
     ]
-    assert [one.log.value for one in both.events] == [1]
+    assert [event.log.value for event in both.events] == [1]
     (place,) = both.metrics[1].values.places
     assert place.file == "b.jsonl"

@@ -8,8 +8,8 @@ from corpus import corpus_folder
 from run_logs import DAY, EXAMPLES, ReadLog, read_log
 
 
-def entry(seconds: float, key: str, value: object = None, **told: object) -> str:
-    kind = told.pop("kind", "POINT_IN_TIME")
+def entry(seconds: float, key: str, value: object = None, **result: object) -> str:
+    kind = result.pop("kind", "POINT_IN_TIME")
     return ":::MLLOG " + json.dumps(
         {
             "namespace": "",
@@ -17,17 +17,17 @@ def entry(seconds: float, key: str, value: object = None, **told: object) -> str
             "event_type": kind,
             "key": key,
             "value": value,
-            "metadata": {"file": "train.py", "lineno": 7, **told},
+            "metadata": {"file": "train.py", "lineno": 7, **result},
         }
     )
 
 
-def start(seconds: float, key: str, **told: object) -> str:
-    return entry(seconds, key, kind="INTERVAL_START", **told)
+def start(seconds: float, key: str, **result: object) -> str:
+    return entry(seconds, key, kind="INTERVAL_START", **result)
 
 
-def end(seconds: float, key: str, **told: object) -> str:
-    return entry(seconds, key, kind="INTERVAL_END", **told)
+def end(seconds: float, key: str, **result: object) -> str:
+    return entry(seconds, key, kind="INTERVAL_END", **result)
 
 
 def log(*lines: str) -> ReadLog:
@@ -42,7 +42,7 @@ def test_ends_of_intervals_are_events() -> None:
         end(9, "eval_stop", samples_count=64),
         end(10, "run_stop", samples_count=64, status="aborted"),
     )
-    assert [(one.event.value, one.written.value) for one in found.events] == [
+    assert [(event.event.value, event.written.value) for event in found.events] == [
         (None, "init_start"),
         ("run.start", "run_start"),
         ("run.eval_start", "eval_start"),
@@ -79,14 +79,14 @@ def test_samples_become_steps_by_the_batch_that_the_log_tells() -> None:
     ],
 )
 def test_steps_that_count_samples_are_known_by_the_samples(
-    batch: int | None, told: tuple[int, int], steps: tuple[int, int]
+    batch: int | None, result: tuple[int, int], steps: tuple[int, int]
 ) -> None:
     settings = [entry(0, "global_batch_size", batch)] if batch else []
     found = log(
         *settings,
         start(1, "run_start"),
-        entry(31, "tracked_stats", {"train_step_time": 3.1}, step=told[0]),
-        entry(62, "tracked_stats", {"train_step_time": 3.1}, step=told[1]),
+        entry(31, "tracked_stats", {"train_step_time": 3.1}, step=result[0]),
+        entry(62, "tracked_stats", {"train_step_time": 3.1}, step=result[1]),
         end(63, "block_stop", samples_count=20 * (batch or 1)),
     )
     assert found.metric("train.step_time").steps.value == steps
@@ -99,7 +99,7 @@ def test_settings_before_the_run_are_no_series() -> None:
         start(1, "run_start"),
         entry(9, "eval_accuracy", 0.93, samples_count=640),
     )
-    assert [one.written.value for one in found.metrics] == ["eval_accuracy"]
+    assert [item.written.value for item in found.metrics] == ["eval_accuracy"]
     assert not found.metrics[0].metric.is_known
 
 
@@ -113,9 +113,9 @@ def test_the_mean_of_a_block_has_no_step() -> None:
     assert found.metric("train.step_time").steps.value == (10, None)
     # Samples a second, and gigabytes of one kind or the other: no value follows.
     candidates = {
-        one.written.value: one.candidates.value
-        for one in found.metrics
-        if not one.metric.is_known
+        item.written.value: item.candidates.value
+        for item in found.metrics
+        if not item.metric.is_known
     }
     assert candidates == {
         "tracked_stats.throughput": ("train.tokens_per_second_per_gpu",),
@@ -132,7 +132,7 @@ def test_what_stands_around_the_lines_does_not_matter() -> None:
         f"[2026-05-04 08:00:31] 0: {entry(31, 'train_loss', 2.5, samples_count=1)}",
         f"{end(40, 'run_stop', status='success')} trailing words",
     )
-    assert [one.rank.value for one in found.events] == [3, None]
+    assert [event.rank.value for event in found.events] == [3, None]
     assert found.metric("train.loss").values.value == (2.5,)
     assert (found.log.lines.value, found.log.unread_lines.value) == (3, 0)
 
@@ -181,8 +181,8 @@ def test_a_published_run_of_eight_gpus() -> None:
     assert found.metric("train.learning_rate").values.need()[0] == pytest.approx(
         4.998e-4, rel=1e-3
     )
-    told = [one.event.value for one in found.events if one.event.is_known]
-    assert told == [
+    result = [event.event.value for event in found.events if event.event.is_known]
+    assert result == [
         "run.start",
         *["run.eval_start", "run.eval_stop"] * 5,
         "run.stop",
@@ -199,7 +199,7 @@ def test_a_published_run_of_512_gpus() -> None:
     assert loss.steps.value == tuple(range(1, 313))
     assert len(step_time.values.need()) == 312 + 6  # and the means of six blocks
     assert step_time.steps.need().count(None) == 6
-    known = {one.metric.value for one in found.metrics if one.metric.is_known}
+    known = {item.metric.value for item in found.metrics if item.metric.is_known}
     assert known == {"train.global_batch", "train.loss", "train.step_time"}
 
 

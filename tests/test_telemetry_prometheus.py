@@ -76,7 +76,7 @@ def test_labels_may_hold_anything() -> None:
         'up{Hostname="n2",} 1\nup{} 1\nup 1\n',
         "x.prom",
     )
-    assert [one.node.value for one in found.metrics] == ['a"b}\\c', "n2", None]
+    assert [item.node.value for item in found.metrics] == ['a"b}\\c', "n2", None]
     assert found.log.unread_lines.value == 0
 
 
@@ -114,5 +114,5 @@ def test_the_example_has_a_series_for_each_gpu_and_metric() -> None:
     path = EXAMPLES / "healthy.prom"
     found = read_log(path.read_text("utf-8"), path.name)
     assert len(found.metrics) == 5 * 2
-    assert {one.node.value for one in found.metrics} == {"gpu-01", "gpu-02"}
-    assert {len(one.values.need()) for one in found.metrics} == {35}
+    assert {item.node.value for item in found.metrics} == {"gpu-01", "gpu-02"}
+    assert {len(item.values.need()) for item in found.metrics} == {35}

@@ -45,10 +45,10 @@ def lines(rows: Iterable[Row]) -> str:
 
 def training(rows: int = 60, every: int = 10) -> list[Row]:
     """A log line every so many steps, each fifty seconds after the one before."""
-    told = {"run": "r1", "edition": "1.0", "node": "n1", "rank": 0}
+    result = {"run": "r1", "edition": "1.0", "node": "n1", "rank": 0}
     return [
         {
-            **told,
+            **result,
             "time": START + number * 50,
             "step": number * every,
             "train.loss": 2.5 - number / 1000,
@@ -70,11 +70,11 @@ def training(rows: int = 60, every: int = 10) -> list[Row]:
 def hardware(samples: int = 101, every: int = 30, **changed: float) -> list[Row]:
     """What an exporter and a probe of latency tell of two nodes of two GPUs."""
     rows: list[Row] = []
-    told = {"run": "r1", "edition": "1.0"}
+    result = {"run": "r1", "edition": "1.0"}
     for number in range(samples):
         time = START + number * every
         for node in ("n1", "n2"):
-            at = {**told, "time": time, "node": node}
+            at = {**result, "time": time, "node": node}
             for gpu in (0, 1):
                 reading = {
                     "gpu.utilization": 0.99,
@@ -90,11 +90,11 @@ def hardware(samples: int = 101, every: int = 30, **changed: float) -> list[Row]
                 }
                 rows.append({**at, "gpu": gpu, **reading})
         rows.append(
-            {**told, "time": time, "node": "n1", "gpu": 0, "node.clock_offset": 4e-5}
+            {**result, "time": time, "node": "n1", "gpu": 0, "node.clock_offset": 4e-5}
         )
         if number % 100 == 0:
             latency = {"peer": "n2", "rank": 0, "net.internode.latency": 2.1e-5}
-            rows.append({**told, "time": time, "node": "n1", **latency})
+            rows.append({**result, "time": time, "node": "n1", **latency})
     return rows
 
 
@@ -143,18 +143,20 @@ def judged(
     with working_in(folder):
         plans = run(request).plans
     assert len(plans) == 1
-    return [one.finding for one in plans[0].findings]
+    return [finding.finding for finding in plans[0].findings]
 
 
 def outcomes(findings: Iterable[Finding]) -> dict[str, str]:
     """By clause, of those that logs settle."""
-    told = by_clause(findings)
-    return {one.clause: one.outcome for one in told if one.clause in OF_LOGS}
+    result = by_clause(findings)
+    return {item.clause: item.outcome for item in result if item.clause in OF_LOGS}
 
 
 def messages(findings: Iterable[Finding], clause: str) -> list[str]:
-    told = (one for one in findings if one.clause == clause and one.rule)
-    return [one.message for one in told if one.outcome in {"fail", "unknown"}]
+    result = (
+        finding for finding in findings if finding.clause == clause and finding.rule
+    )
+    return [item.message for item in result if item.outcome in {"fail", "unknown"}]
 
 
 def whole() -> dict[str, Iterable[Row] | str]:
@@ -181,22 +183,22 @@ def test_a_certificate_holds_where_all_logs_are_given(tmp_path: Path) -> None:
     ],
 )
 def test_a_log_that_is_missing_denies_what_it_alone_shows(
-    left_out: str, denied: set[str], tmp_path: Path
+    excluded: str, denied: set[str], tmp_path: Path
 ) -> None:
     files = whole()
-    del files[left_out]
+    del files[excluded]
     found = judged(tmp_path, files, "certify")
-    musts = {one.clause for one in by_clause(found) if one.clause_level == "must"}
-    open_ = {one for one, outcome in outcomes(found).items() if outcome != "pass"}
+    musts = {item.clause for item in by_clause(found) if item.clause_level == "must"}
+    open_ = {item for item, outcome in outcomes(found).items() if outcome != "pass"}
     assert open_ & musts == denied
 
 
 def test_a_training_log_alone_is_no_error_in_a_lint(tmp_path: Path) -> None:
     found = judged(tmp_path, {"training.jsonl": training()}, context=Context())
-    assert [one.message for one in found if one.outcome == "fail"] == []
-    told = outcomes(found)
-    assert told["OBS-003"] == told["MEM-008"] == told["FT-045"] == "pass"
-    assert told["OBS-001"] == "unknown"
+    assert [finding.message for finding in found if finding.outcome == "fail"] == []
+    result = outcomes(found)
+    assert result["OBS-003"] == result["MEM-008"] == result["FT-045"] == "pass"
+    assert result["OBS-001"] == "unknown"
 
 
 def test_what_is_said_of_a_log_counts_for_its_own_series(tmp_path: Path) -> None:
@@ -281,12 +283,14 @@ def test_published_runs_of_mlperf_have_no_fault(
 ) -> None:
     text = (corpus_folder("logs/mllog") / name).read_text(encoding="utf-8")
     found = judged(tmp_path, {name: text}, use, Context())
-    assert [one.message for one in found if one.outcome in {"fail", "error"}] == []
-    told = outcomes(found)
-    assert told["OBS-003"] == told["FT-045"] == "pass"
+    assert [
+        finding.message for finding in found if finding.outcome in {"fail", "error"}
+    ] == []
+    result = outcomes(found)
+    assert result["OBS-003"] == result["FT-045"] == "pass"
     # One log tells the peak of memory without its unit: that is no required series.
     is_sure = name.startswith("llama2")
-    assert told["OBS-004"] == ("pass" if is_sure else "unknown")
+    assert result["OBS-004"] == ("pass" if is_sure else "unknown")
 
 
 def test_a_run_without_logs_imports_nothing_of_this(tmp_path: Path) -> None:

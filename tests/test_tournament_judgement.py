@@ -41,15 +41,15 @@ def a_run(hosts: Sequence[str], rate: float | None, **leaves: object) -> dict[st
 
 def pairs_with(slow: str, rate: float = 20) -> list[dict[str, Any]]:
     """All pairs of four nodes, slow where one of these takes part."""
-    return [a_run(one, rate if {*one} & {*slow} else 46) for one in FOUR]
+    return [a_run(item, rate if {*item} & {*slow} else 46) for item in FOUR]
 
 
 def verdicts(found: SearchJudgement) -> dict[str, str]:
-    return {one.host: one.verdict for one in found.nodes}
+    return {node.host: node.verdict for node in found.nodes}
 
 
 def why(found: SearchJudgement, host: str) -> str:
-    return next(one.why for one in found.nodes if one.host == host)
+    return next(node.why for node in found.nodes if node.host == host)
 
 
 # --- planted nodes -------------------------------------------------------------------
@@ -76,10 +76,10 @@ def test_slow_nodes_are_found_and_no_other(
     """Plan, measure with swings, judge, measure what comes next, judge."""
     for seed in range(5):
         chance = random.Random(f"{count} {slow} {keeps} {seed}")  # noqa: S311
-        one = cluster(count, slow, keeps, chance)
-        plan = pairs(one.hosts) if kind == "pairs" else groups(one.hosts)
-        found = search(plan, one, chance)
-        assert found.blamed == {*one.slow}
+        item = cluster(count, slow, keeps, chance)
+        plan = pairs(item.hosts) if kind == "pairs" else groups(item.hosts)
+        found = search(plan, item, chance)
+        assert found.blamed == {*item.slow}
         assert not found.suspects
 
 
@@ -91,9 +91,9 @@ def test_noise_alone_blames_nobody(kind: str, count: int, swings: float) -> None
     hosts = host_names(count)
     for seed in range(10):
         chance = random.Random(f"{kind} {count} {swings} {seed}")  # noqa: S311
-        one = Cluster(hosts, {}, swings=swings, jitter=0.02)
+        item = Cluster(hosts, {}, swings=swings, jitter=0.02)
         plan = pairs(hosts) if kind == "pairs" else groups(hosts)
-        assert search(plan, one, chance).blamed == frozenset()
+        assert search(plan, item, chance).blamed == frozenset()
 
 
 def test_slow_neighbours_do_not_pull_a_healthy_node_down() -> None:
@@ -111,18 +111,18 @@ def test_slow_neighbours_do_not_pull_a_healthy_node_down() -> None:
 @pytest.mark.slow
 def test_ten_thousand_nodes_are_planned_and_judged() -> None:
     chance = random.Random(7)  # noqa: S311
-    one = cluster(10_000, 3, 0.6, chance)
-    plan = pairs(one.hosts)
-    found = judge(measured(plan, one, chance), LIMITS)
+    item = cluster(10_000, 3, 0.6, chance)
+    plan = pairs(item.hosts)
+    found = judge(measured(plan, item, chance), LIMITS)
     blamed = {*found.hosts("slow")}
-    assert blamed <= one.slow.keys() <= blamed | {*found.hosts("suspect")}
+    assert blamed <= item.slow.keys() <= blamed | {*found.hosts("suspect")}
 
 
 # --- what one judgement says ---------------------------------------------------------
 
 
 def test_one_slow_pair_blames_nobody() -> None:
-    sets = [a_run(one, 46) for one in ("ab", "cd", "ef", "gh")]
+    sets = [a_run(item, 46) for item in ("ab", "cd", "ef", "gh")]
     found = judge(runs_of(*sets, a_run("ij", 20)), LIMITS)
     assert found.hosts("slow") == ()
     assert {*found.hosts("suspect")} == {"i", "j"}
@@ -130,7 +130,7 @@ def test_one_slow_pair_blames_nobody() -> None:
 
 
 def test_one_partner_is_not_enough() -> None:
-    sets = [a_run(one, 46) for one in ("ab", "cd", "ef", "bc")]
+    sets = [a_run(item, 46) for item in ("ab", "cd", "ef", "bc")]
     again = runs_of(a_run("ax", 20, round=1), name="again.json")
     found = judge([*runs_of(*sets, a_run("ax", 20)), *again], LIMITS)
     assert verdicts(found)["x"] == "suspect"
@@ -140,8 +140,8 @@ def test_one_partner_is_not_enough() -> None:
 
 def test_partners_must_be_cleared() -> None:
     """Node x met only nodes that are slow themselves."""
-    sets = [a_run(one, 46) for one in ("ab", "cd", "ac", "bd")]
-    slow = [a_run(one, 20) for one in ("sa", "sb", "tc", "td", "xs", "xt")]
+    sets = [a_run(item, 46) for item in ("ab", "cd", "ac", "bd")]
+    slow = [a_run(item, 20) for item in ("sa", "sb", "tc", "td", "xs", "xt")]
     found = judge(runs_of(*sets, *slow), LIMITS)
     assert {*found.hosts("slow")} == {"s", "t"}
     assert found.hosts("suspect") == ("x",)
@@ -158,27 +158,27 @@ def test_two_partners_that_are_cleared_are_enough() -> None:
     assert why(found, "d") == (
         "with 3 different partners that are cleared, by over 20%"
     )
-    (node,) = [one for one in found.nodes if one.host == "d"]
+    (node,) = [item for item in found.nodes if item.host == "d"]
     assert (node.sets, node.slow_sets, node.partners) == (3, 3, 3)
     assert node.share == pytest.approx(20 / 46)
 
 
 def test_all_slow_alike_is_no_outlier() -> None:
-    found = judge(runs_of(*(a_run(one, 5) for one in FOUR)), LIMITS)
+    found = judge(runs_of(*(a_run(item, 5) for item in FOUR)), LIMITS)
     assert {*verdicts(found).values()} == {"cleared"}
 
 
 def test_half_of_the_nodes_slow_is_not_decided() -> None:
     found = judge(runs_of(*pairs_with("cd")), LIMITS)
-    assert [one.state for one in found.conditions] == ["split"]
+    assert [item.state for item in found.conditions] == ["split"]
     assert (found.nodes, found.open) == ((), ("a", "b", "c", "d"))
 
 
 def test_peers_that_spread_too_far_are_no_measure() -> None:
     chance = random.Random(5)  # noqa: S311
-    one = Cluster(host_names(16), {}, jitter=0.25)
-    found = judge(measured(pairs(one.hosts), one, chance), LIMITS)
-    assert [one.state for one in found.conditions] == ["noisy"]
+    item = Cluster(host_names(16), {}, jitter=0.25)
+    found = judge(measured(pairs(item.hosts), item, chance), LIMITS)
+    assert [item.state for item in found.conditions] == ["noisy"]
     assert found.hosts("cleared") == ()
 
 
@@ -197,15 +197,15 @@ def test_peers_that_spread_too_far_are_no_measure() -> None:
 )
 def test_other_conditions_are_never_compared(leaves: dict[str, Any]) -> None:
     """Twenty of 46 GB/s, and nobody is blamed for it."""
-    fast = [a_run(one, 46) for one in FOUR]
-    slow = [{**a_run(one, 20), **leaves} for one in ("dx", "dy")]
+    fast = [a_run(item, 46) for item in FOUR]
+    slow = [{**a_run(item, 20), **leaves} for item in ("dx", "dy")]
     found = judge(runs_of(*fast, *slow), LIMITS)
     assert found.hosts("slow") == found.hosts("suspect") == ()
 
 
 def test_two_sets_are_too_few() -> None:
     found = judge(runs_of(a_run("ab", 46), a_run("cd", 20), a_run("ef", 46)), LIMITS)
-    assert [one.state for one in found.conditions] == ["too_few"]
+    assert [item.state for item in found.conditions] == ["too_few"]
     assert found.open == tuple("abcdef")
 
 
@@ -216,30 +216,32 @@ def test_the_collective_over_all_nodes_beside_pairs_leaves_nothing_open() -> Non
 
 
 def test_small_messages_tell_nothing_of_bandwidth() -> None:
-    small = [{**one, "size_bytes": [4096]} for one in pairs_with("d")]
+    small = [{**item, "size_bytes": [4096]} for item in pairs_with("d")]
     found = judge(runs_of(*small), LIMITS)
-    assert [one.state for one in found.conditions] == ["too_few"]
+    assert [item.state for item in found.conditions] == ["too_few"]
 
 
 def test_the_largest_size_that_most_measured_is_compared() -> None:
     curves = [
         {
-            **one,
+            **item,
             "size_bytes": [1 << 20, 1 << 30],
-            "bus_bytes_per_second": [GIGA, *one["bus_bytes_per_second"]],
+            "bus_bytes_per_second": [GIGA, *item["bus_bytes_per_second"]],
         }
-        for one in pairs_with("d")
+        for item in pairs_with("d")
     ]
     short = a_run("ab", 1, size_bytes=[1 << 20], round=1)
     found = judge(runs_of(*curves, short), LIMITS)
-    assert [one.sets.size_bytes for one in found.conditions] == [1 << 30]
+    assert [item.sets.size_bytes for item in found.conditions] == [1 << 30]
     assert found.hosts("slow") == ("d",)
     assert found.left_out == (("has no message of 1,073,741,824 bytes", 1),)
 
 
 def test_a_run_that_died_counts_against_its_members() -> None:
     died = {"size_bytes": [], "bus_bytes_per_second": [], "is_complete": False}
-    runs = [{**one, **died} if "d" in one["hosts"] else one for one in pairs_with("d")]
+    runs = [
+        {**item, **died} if "d" in item["hosts"] else item for item in pairs_with("d")
+    ]
     found = judge(runs_of(*runs), LIMITS)
     assert found.hosts("slow") == ("d",)
     assert why(found, "d").startswith("did not end with 3 different partners")
@@ -268,14 +270,16 @@ def test_a_run_that_died_after_the_size_that_is_compared(
 ) -> None:
     """A log that just stops is no fault of a node; a process that dies is."""
     died = {"is_complete": False, "ended_by": word}
-    runs = [{**one, **died} if "d" in one["hosts"] else one for one in pairs_with("")]
+    runs = [
+        {**item, **died} if "d" in item["hosts"] else item for item in pairs_with("")
+    ]
     assert judge(runs_of(*runs), LIMITS).hosts("slow") == slow
 
 
 def test_wrong_results_count_against_a_node_at_full_speed() -> None:
     runs = [
-        {**one, "wrong_values": [3 if "d" in one["hosts"] else 0]}
-        for one in pairs_with("")
+        {**item, "wrong_values": [3 if "d" in item["hosts"] else 0]}
+        for item in pairs_with("")
     ]
     found = judge(runs_of(*runs), LIMITS)
     assert found.hosts("slow") == ("d",)
@@ -285,9 +289,9 @@ def test_wrong_results_count_against_a_node_at_full_speed() -> None:
 def test_a_node_that_is_slow_now_and_then_is_no_cleared_one() -> None:
     hosts = host_names(24)
     chance = random.Random(3)  # noqa: S311
-    one = Cluster(hosts, {}, swings=0, jitter=0.005)
+    item = Cluster(hosts, {}, swings=0, jitter=0.005)
     plan = pairs(hosts, 23)
-    runs = measured(plan, one, chance)
+    runs = measured(plan, item, chance)
     data = [dict(run.leaves) for run in runs]
     bad = [run for run in data if hosts[5] in run["hosts"]]  # type: ignore[operator]
     for run in bad[::2]:
@@ -308,7 +312,7 @@ def test_each_node_alone_needs_no_partners_and_two_runs() -> None:
 
 def test_who_is_cleared_elsewhere_is_not_suspected_for_a_slow_member() -> None:
     """A slow group of four, then pairs of its members: one of them explains it."""
-    wide = [a_run(one, 46) for one in ("efgh", "ijkl", "mnop", "qrst")]
+    wide = [a_run(item, 46) for item in ("efgh", "ijkl", "mnop", "qrst")]
     found = judge(runs_of(*wide, a_run("abcd", 20)), LIMITS)
     assert {*found.hosts("suspect")} == {*"abcd"}
     found = judge(runs_of(*wide, a_run("abcd", 20), *pairs_with("d")), LIMITS)

@@ -21,15 +21,15 @@ def partners(plan: SearchPlan) -> dict[str, set[str]]:
     """With whom each node measures."""
     found: dict[str, set[str]] = {}
     for sets in plan.rounds:
-        for one in sets:
-            for host in one:
-                found.setdefault(host, set()).update({*one} - {host})
+        for item in sets:
+            for host in item:
+                found.setdefault(host, set()).update({*item} - {host})
     return found
 
 
 def demand_disjoint(plan: SearchPlan) -> None:
     for sets in plan.rounds:
-        named = [host for one in sets for host in one]
+        named = [host for item in sets for host in item]
         assert len(named) == len(set(named))
 
 
@@ -115,13 +115,13 @@ def test_a_slow_group_is_bisected_in_about_log2_rounds(size: int, good: int) -> 
         stages += 1
         # Two halves, and both once more where the last of them are confirmed.
         assert len(plan.rounds) <= 4
-        for one in (one for sets in plan.rounds for one in sets):
-            assert len(one) == size
-            if bad not in one:
-                suspects = [host for host in suspects if host not in one]
-                cleared.extend(host for host in one if host not in cleared)
+        for item in (item for sets in plan.rounds for item in sets):
+            assert len(item) == size
+            if bad not in item:
+                suspects = [host for host in suspects if host not in item]
+                cleared.extend(host for host in item if host not in cleared)
             else:
-                suspects = [host for host in suspects if host in one]
+                suspects = [host for host in suspects if host in item]
     assert suspects == [bad]
     assert stages <= ceil(log2(size))
 

@@ -54,8 +54,8 @@ each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 
 def _env(variables: Mapping[str, str]) -> str:
     """An environment file of training, which the first line tells."""
-    told = {"NVTE_FLASH_ATTN": "1", **variables}
-    return "".join(f"{name}={value}\n" for name, value in told.items())
+    result = {"NVTE_FLASH_ATTN": "1", **variables}
+    return "".join(f"{name}={value}\n" for name, value in result.items())
 
 
 def _sbatch(variables: Mapping[str, str]) -> str:
@@ -108,8 +108,8 @@ def test_the_example_of_a_row_is_told_once(
 ) -> None:
     for name in _places(row):
         found = _findings(row, row["example"], name, tmp_path)
-        failed = [one for one in found if _is_told(row, one)]
-        assert [one.finding.remedy for one in failed] == [row["remedy"]], name
+        failed = [finding for finding in found if _is_told(row, finding)]
+        assert [item.finding.remedy for item in failed] == [row["remedy"]], name
         assert {at.key for at in failed[0].locations} & set(row["example"]), name
 
 
@@ -120,24 +120,26 @@ def test_the_fix_of_a_row_mends_its_example(
     row: Mapping[str, Any], tmp_path: Path
 ) -> None:
     name = _places(row)[0]
-    (told,) = [
-        one.finding
-        for one in _findings(row, row["example"], name, tmp_path)
-        if _is_told(row, one)
+    (result,) = [
+        finding.finding
+        for finding in _findings(row, row["example"], name, tmp_path)
+        if _is_told(row, finding)
     ]
-    fix = told.fix
+    fix = result.fix
     assert fix is not None
     assert not fix.is_safe
     text = (tmp_path / name).read_text(encoding="utf-8")
     edits = edits_of(fix, {name: Source(name, text)})
     left = _variables(edited(text, edits[name]))
     assert not [
-        one for one in _findings(row, left, name, tmp_path) if _is_told(row, one)
+        finding
+        for finding in _findings(row, left, name, tmp_path)
+        if _is_told(row, finding)
     ]
     dropped = set(row.get("drops", ())) if "dropped" in row["fix"] else set()
     for variable, value in row["example"].items():
         wanted = row["fix"].get(variable, value)
-        is_dropped = any(fnmatch(variable, one) for one in dropped)
+        is_dropped = any(fnmatch(variable, item) for item in dropped)
         assert left.get(variable) == (None if is_dropped else wanted)
 
 
@@ -155,8 +157,10 @@ def test_the_mended_twin_of_a_row_is_left_alone(
         found = _findings(row, row["mended"], name, tmp_path)
         # Advice may have more to say of the same variables.
         is_any = row["kind"] != "advice"
-        told = [one for one in found if is_any or _is_told(row, one)]
-        assert [one for one in told if one.finding.outcome in {"fail", "error"}] == []
+        result = [finding for finding in found if is_any or _is_told(row, finding)]
+        assert [
+            item for item in result if item.finding.outcome in {"fail", "error"}
+        ] == []
 
 
 @each_row
@@ -179,10 +183,10 @@ def test_a_value_that_no_file_tells_is_no_failure(
     with working_in(tmp_path):
         judged = run(request)
     failed = [
-        one.finding.message
+        finding.finding.message
         for plan in judged.plans
-        for one in plan.findings
-        if _is_told(row, one)
+        for finding in plan.findings
+        if _is_told(row, finding)
     ]
     is_set_whatever = any(
         test in ({"set": True}, {"unset": True}) or "lacks" in test
@@ -212,19 +216,19 @@ def _is_meant(pattern: str, name: str) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rule_of_a_kind_is_about_what_its_rows_need(kind: str) -> None:
-    (entry,) = [one for one in rule_entries() if one.name == RULES[kind]]
-    rows = [one for one in nccl_relations().rows() if one.kind == kind]
+    (entry,) = [item for item in rule_entries() if item.name == RULES[kind]]
+    rows = [item for item in nccl_relations().rows() if item.kind == kind]
     needed = {name for row in rows for name in row.triggers()}
     covered = {
         name
         for name in needed
         if any(
-            name == one or (one.endswith("*") and name.startswith(one[:-1]))
-            for one in entry.about
+            name == item or (item.endswith("*") and name.startswith(item[:-1]))
+            for item in entry.about
         )
     }
     assert covered == needed
-    assert {one for one in entry.about if one not in needed} == set()
+    assert {item for item in entry.about if item not in needed} == set()
 
 
 def test_the_compiled_relations_are_those_of_the_yaml_file() -> None:
@@ -260,18 +264,18 @@ def _platform_jobs() -> Iterator[tuple[str, str | None, JobFacts]]:
 
 def test_what_providers_publish_is_never_failed() -> None:
     """Neither with their instance type nor, for sets that are known by themselves."""
-    told = [
+    result = [
         (name, instance, relation.id)
         for name, instance, job in _platform_jobs()
         for relation in nccl_relations().rows()
         if relation.kind != "advice" and isinstance(relation.judge(job), RelationMatch)
     ]
-    assert told == []
+    assert result == []
 
 
 def test_a_copy_of_a_published_set_counts_as_published() -> None:
     nccl = nccl_variables()
-    (platform,) = [one for one in nccl.platforms if one.id == "azure-gb-train"]
+    (platform,) = [item for item in nccl.platforms if item.id == "azure-gb-train"]
     variables = [
         Variable(name, value, Place("gb.env", name))
         for name, value in platform.variables.items()
@@ -283,7 +287,7 @@ def test_a_copy_of_a_published_set_counts_as_published() -> None:
     few = Environment((shared, *variables[:1]), ("gb.env",))
     assert not nccl.is_published(shared, few, None)
     other = [Variable("NCCL_IB_SL", "0", Place("gb.env", "NCCL_IB_SL"))]
-    rest = [one for one in variables if one.name != "NCCL_IB_SL"]
+    rest = [variable for variable in variables if variable.name != "NCCL_IB_SL"]
     changed = Environment((*rest, *other), ("gb.env",))
     assert not nccl.is_published(shared, changed, None)
 

@@ -127,10 +127,10 @@ def _byte(path: Path, chance: random.Random, start: bytes, end: bytes) -> str:
 
 
 def _byte_of_evidence(trial: Trial, chance: random.Random) -> str:
-    files = sorted(one for one in trial.kit.rglob("*") if one.is_file())
-    judged = {one["path"] for one in trial.predicate["evidence"]}
+    files = sorted(item for item in trial.kit.rglob("*") if item.is_file())
+    judged = {item["path"] for item in trial.predicate["evidence"]}
     path = chance.choice(
-        [one for one in files if str(one.relative_to(trial.kit)) in judged]
+        [file for file in files if str(file.relative_to(trial.kit)) in judged]
     )
     before = path.read_bytes()
     content = bytearray(before)
@@ -149,14 +149,14 @@ def _field(trial: Trial, chance: random.Random) -> str:
     envelope = json.loads(trial.certificate.read_text("utf-8"))
     payload = read_envelope(trial.certificate.read_bytes()).payload
     statement = json.loads(payload)
-    told = _change_one(statement, chance)
+    result = _change_one(statement, chance)
     changed = json.dumps(
         statement, sort_keys=True, ensure_ascii=False, separators=(",", ":")
     )
     envelope["payload"] = b64encode(changed.encode()).decode()
     text = json.dumps(envelope, sort_keys=True, separators=(",", ":")) + "\n"
     trial.certificate.write_text(text, "utf-8")
-    return told
+    return result
 
 
 def _change_one(found: Any, chance: random.Random) -> str:  # noqa: ANN401 - JSON
@@ -204,9 +204,9 @@ def test_who_holds_the_key_cannot_sign_another_verdict(
     predicate = trial.predicate
     for _ in range(4):
         changed = json.loads(json.dumps(predicate))
-        told = _change_one(changed[part], chance)
+        result = _change_one(changed[part], chance)
         trial.sign(changed)
-        assert trial.verify() in {1, 2, 3}, told
+        assert trial.verify() in {1, 2, 3}, result
         capsys.readouterr()
 
 
@@ -214,12 +214,14 @@ def test_a_level_that_does_not_follow_is_found_without_evidence(
     trial: Trial, capsys: Capture
 ) -> None:
     changed = trial.predicate
-    row = next(one for one in changed["clauses"] if one["clause"] == "TOPO-003")
+    row = next(
+        clause for clause in changed["clauses"] if clause["clause"] == "TOPO-003"
+    )
     row["judgements"][0] |= {"outcome": "fail", "level": "error"}
     trial.sign(changed)
     assert trial.verify(with_evidence=False) == 1
-    told = _joined(capsys)
-    assert "TOPO-003 is pass; its judgements make it fail" in told
+    result = _joined(capsys)
+    assert "TOPO-003 is pass; its judgements make it fail" in result
     row["outcome"] = "fail"
     trial.sign(changed)
     assert trial.verify(with_evidence=False) == 1
@@ -254,9 +256,9 @@ def test_evidence_that_nobody_judged_is_found(trial: Trial, capsys: Capture) -> 
 def test_another_key_did_not_sign_it(trial: Trial, capsys: Capture) -> None:
     key = str(trial.folder / "other.pub.pem")
     assert main(["verify", str(trial.certificate), "--key", key]) == 2
-    told = _joined(capsys)
-    assert KEY.public.key_id[:16] in told
-    assert OTHER.public.key_id[:16] in told
+    result = _joined(capsys)
+    assert KEY.public.key_id[:16] in result
+    assert OTHER.public.key_id[:16] in result
 
 
 @pytest.mark.parametrize(
@@ -268,10 +270,10 @@ def test_another_key_did_not_sign_it(trial: Trial, capsys: Capture) -> None:
     ],
 )
 def test_dates_are_looked_at(
-    day: str, code: int, told: str, trial: Trial, capsys: Capture
+    day: str, code: int, result: str, trial: Trial, capsys: Capture
 ) -> None:
     assert trial.verify("--now", day, with_evidence=False) == code
-    assert told in _joined(capsys)
+    assert result in _joined(capsys)
 
 
 def test_an_edition_that_is_not_ours_is_open(trial: Trial, capsys: Capture) -> None:

@@ -43,8 +43,8 @@ def run(
 
 def refused(run: Run, *words: str) -> str:
     """The one line of a refusal, without its beginning."""
-    code, told, errors = run(*words)
-    assert (code, told) == (2, "")
+    code, result, errors = run(*words)
+    assert (code, result) == (2, "")
     assert errors.count("\n") == 1
     assert errors.startswith("speccheck: ")
     assert KEY.pem().decode().splitlines()[1] not in errors
@@ -52,10 +52,12 @@ def refused(run: Run, *words: str) -> str:
 
 
 def test_the_signature_is_named_where_it_fits(run: Run) -> None:
-    _, told, errors = run("verify", "cert.json", "--key", "other.pem", "--key=pub.pem")
+    _, result, errors = run(
+        "verify", "cert.json", "--key", "other.pem", "--key=pub.pem"
+    )
     assert errors == ""
-    assert f"of key {KEY.public.key_id[:16]}" in told
-    assert "holds  signature" in told
+    assert f"of key {KEY.public.key_id[:16]}" in result
+    assert "holds  signature" in result
 
 
 def test_another_key_is_refused(run: Run) -> None:

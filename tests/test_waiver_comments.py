@@ -19,9 +19,9 @@ def test_beside_a_setting_it_means_that_line(judge: Judge) -> None:
     comment = "  # speccheck: ignore[misspelt_variable] of our fork"
     found = judge("config.yaml", ENVIRONMENT.format(comment))
     assert (waived(found), open_lines(found)) == ([3], [4, 5])
-    (one,) = [one for one in found if one["waived"]]
-    assert one["outcome"] == "fail"
-    assert one["waiver"] == {
+    (item,) = [finding for finding in found if finding["waived"]]
+    assert item["outcome"] == "fail"
+    assert item["waiver"] == {
         "kind": "comment",
         "file": "config.yaml",
         "key": "# speccheck: ignore",
@@ -39,7 +39,7 @@ def test_the_end_of_a_comment_may_say_until_when_who_and_where(judge: Judge) -> 
         "owner=infra; ticket=TRAIN-7"
     )
     found = judge("config.yaml", ENVIRONMENT.format(comment))
-    waiver = next(one["waiver"] for one in found if one["waived"])
+    waiver = next(finding["waiver"] for finding in found if finding["waived"])
     names = ("reason", "until", "owner", "ticket")
     assert [waiver[name] for name in names] == [
         *("of our fork; not of NCCL", "2099-01-31", "infra", "TRAIN-7")
@@ -282,8 +282,8 @@ torchrun --nproc_per_node 8 pretrain_gpt.py \\
     rule = "checkpoints_off"
 
     def is_waived(found: Found) -> bool:
-        (one,) = [one for one in found if one["rule"] == rule]
-        return bool(one["waived"])
+        (item,) = [finding for finding in found if finding["rule"] == rule]
+        return bool(item["waived"])
 
     assert not is_waived(judge("train.sh", text.format("")))
     assert is_waived(judge("train.sh", text.format(comment.format("-file"))))

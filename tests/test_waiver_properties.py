@@ -106,11 +106,11 @@ def _by(request: Request, policy: Policy) -> Request:
 
 def _compare(before: RunResult, after: RunResult, rule: str) -> None:
     old, new = [*_judged(before)], [*_judged(after)]
-    assert [one._replace(waiver=None) for one in new] == old
-    waived = [one for one in new if one.waiver]
+    assert [item._replace(waiver=None) for item in new] == old
+    waived = [item for item in new if item.waiver]
     assert waived
-    assert all(one.outcome == "fail" and one.rule == rule for one in waived)
-    assert not [one for one in new if one.outcome == "fail" and not one.waiver]
+    assert all(item.outcome == "fail" and item.rule == rule for item in waived)
+    assert not [item for item in new if item.outcome == "fail" and not item.waiver]
     assert _outcomes(old, "pass") == _outcomes(new, "pass")
     assert not _outcomes(new, "waived") - _outcomes(old, "fail", "unknown")
     assert summarize(after.plans).waived == len(waived)
@@ -125,7 +125,9 @@ def _judged(found: RunResult) -> Iterator[Finding]:
 
 
 def _outcomes(findings: list[Finding], *outcomes: str) -> Counter[str]:
-    return Counter(one.clause for one in by_clause(findings) if one.outcome in outcomes)
+    return Counter(
+        item.clause for item in by_clause(findings) if item.outcome in outcomes
+    )
 
 
 def _told(found: RunResult) -> list[object]:

@@ -42,7 +42,7 @@ def judge(
 )
 def test_what_is_no_waiver_is_told(judge: Judge, comment: str, says: str) -> None:
     found = judge("config.yaml", ENVIRONMENT.format(f"  # speccheck: {comment}"))
-    (message,) = [one for one in said(found) if "cannot be understood" in one]
+    (message,) = [item for item in said(found) if "cannot be understood" in item]
     assert says in message
 
 
@@ -100,9 +100,9 @@ def test_files_without_waivers_are_told_nothing_of_them(
     for options in ([], ["--select", "CONF-082,CONF-002"], ["--profile", "certify"]):
         main(["config.yaml", "--output", "json", "--full", *options])
         document = json.loads(capsys.readouterr().out)
-        clauses = {one["clause"] for one in document["findings"]}
+        clauses = {finding["clause"] for finding in document["findings"]}
         assert "CONF-002" in clauses
-        assert not [one for one in clauses if "CONF-080" <= one <= "CONF-086"]
+        assert not [clause for clause in clauses if "CONF-080" <= clause <= "CONF-086"]
 
 
 def test_a_certificate_asks_nothing_new_for_a_waiver(judge: Judge) -> None:

@@ -58,9 +58,9 @@ def judge(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def failures(document: dict[str, Any]) -> list[tuple[str, bool]]:
     return [
-        (one["clause"], one["waived"])
-        for one in document["findings"]
-        if one["outcome"] == "fail"
+        (finding["clause"], finding["waived"])
+        for finding in document["findings"]
+        if finding["outcome"] == "fail"
     ]
 
 
@@ -69,7 +69,9 @@ def test_an_entry_waives_what_it_names_where_it_says(judge: Run) -> None:
     code, document = judge(".")
     assert code == 0
     assert failures(document) == [("CONF-011", True)]
-    (waiver,) = [one["waiver"] for one in document["findings"] if one["waived"]]
+    (waiver,) = [
+        finding["waiver"] for finding in document["findings"] if finding["waived"]
+    ]
     assert waiver == {
         "kind": "waiver",
         "file": "waivers.yaml",
@@ -132,7 +134,9 @@ def test_what_is_permanent_says_so(project: Path, judge: Run) -> None:
     (project / "waivers.yaml").write_text(text)
     _, document = judge("configs")
     assert failures(document) == [("CONF-011", True)]
-    (waiver,) = [one["waiver"] for one in document["findings"] if one["waived"]]
+    (waiver,) = [
+        finding["waiver"] for finding in document["findings"] if finding["waived"]
+    ]
     assert waiver["until"] is None
 
 
@@ -142,8 +146,10 @@ def test_only_failures_are_waived(project: Path, judge: Run) -> None:
     text = ENTRY.replace("CONF-011", "MEM-001").replace("configs/*.json", "configs/")
     (project / "waivers.yaml").write_text(text)
     _, document = judge("configs")
-    (one,) = [one for one in document["findings"] if one["clause"] == "MEM-001"]
-    assert (one["outcome"], one["waived"]) == ("unknown", False)
+    (item,) = [
+        finding for finding in document["findings"] if finding["clause"] == "MEM-001"
+    ]
+    assert (item["outcome"], item["waived"]) == ("unknown", False)
     assert document["summary"]["waived"] == 0
 
 

@@ -59,7 +59,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ("stars.json", DEEPSPEED + "/*" + "* speccheck: ignore" * 200_000 + "*/}"),
         ],
     ),
-    ids=lambda one: one if len(one) < 20 else "",
+    ids=lambda item: item if len(item) < 20 else "",
 )
 def test_many_comments_take_no_time(
     capsys: pytest.CaptureFixture[str], name: str, text: str
@@ -70,8 +70,10 @@ def test_many_comments_take_no_time(
     assert time.monotonic() - begin < _SLOW_SECONDS
     document = json.loads(capsys.readouterr().out)
     assert document["files"][0]["status"] == "judged"
-    told = [one for one in document["findings"] if one["clause"] == "CONF-086"]
-    assert len(told) <= MOST_COMMENTS + 2
+    result = [
+        finding for finding in document["findings"] if finding["clause"] == "CONF-086"
+    ]
+    assert len(result) <= MOST_COMMENTS + 2
 
 
 def test_comments_beyond_the_limit_have_no_effect_and_one_says_so(
@@ -84,9 +86,11 @@ def test_comments_beyond_the_limit_have_no_effect_and_one_says_so(
     main(["a.yaml", "--output", "json"])
     document = json.loads(capsys.readouterr().out)
     assert document["summary"]["waived"] == 0
-    told = [one for one in document["findings"] if one["clause"] == "CONF-086"]
-    assert [one["places"][0]["line"] for one in told] == [1_001]
-    assert "those below have no effect" in told[0]["message"]
+    result = [
+        finding for finding in document["findings"] if finding["clause"] == "CONF-086"
+    ]
+    assert [item["places"][0]["line"] for item in result] == [1_001]
+    assert "those below have no effect" in result[0]["message"]
 
 
 ENTRY = (

@@ -39,9 +39,9 @@ def judge(
         main(["node.json", "--waivers", "waivers.yaml", "--output", "json"])
         document: dict[str, Any] = json.loads(capsys.readouterr().out)
         return [
-            (one["rule"], one["subject"] or "", one["waived"])
-            for one in document["findings"]
-            if one["outcome"] == "fail" and one["level"] != "info"
+            (finding["rule"], finding["subject"] or "", finding["waived"])
+            for finding in document["findings"]
+            if finding["outcome"] == "fail" and finding["level"] != "info"
         ]
 
     return judged
@@ -89,9 +89,9 @@ def test_an_entry_that_no_machine_of_it_needs_is_told_of(judge: Judge) -> None:
         main(["node.json", "--waivers", "waivers.yaml", "--output", "json=out.json"])
         document = json.loads(Path("out.json").read_text())
         return [
-            one["message"]
-            for one in document["findings"]
-            if one["clause"] == "CONF-082" and one["outcome"] == "fail"
+            finding["message"]
+            for finding in document["findings"]
+            if finding["clause"] == "CONF-082" and finding["outcome"] == "fail"
         ]
 
     judge("subject: GPU 3")

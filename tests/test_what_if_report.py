@@ -52,7 +52,7 @@ def test_findings_that_appear_and_vanish_and_both_verdicts(
     job.write_text(JOB.replace("256", "300"), encoding="utf-8")
     found = what_if(capsys, job, "grad_accum=2", "micro_batch=4")
     assert failures(found) == [("vanishes", "global_batch_differs_from_product")]
-    (row,) = (one for one in found["findings"] if one["kind"] == "vanishes")
+    (row,) = (finding for finding in found["findings"] if finding["kind"] == "vanishes")
     assert row["after"]["outcome"] == "not_applicable"
     assert found["after"]["exit_code"] == 0
     found = what_if(capsys, job, "grad_accum=5,global_batch=300")

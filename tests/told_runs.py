@@ -40,7 +40,7 @@ def told(*words: str, waive: Mapping[str, Waiver] | None = None) -> ReportContex
 
 def _with_waivers(plan: JudgedPlan, waivers: Mapping[str, Waiver]) -> JudgedPlan:
     return plan._replace(
-        findings=tuple(_with_waiver(one, waivers) for one in plan.findings)
+        findings=tuple(_with_waiver(finding, waivers) for finding in plan.findings)
     )
 
 
@@ -54,18 +54,18 @@ def _with_waiver(
     return located._replace(finding=finding._replace(waiver=waiver))
 
 
-def text_of(form: str, one: ReportContext, style: Style | None = None) -> str:
+def text_of(form: str, item: ReportContext, style: Style | None = None) -> str:
     """A report in one form."""
     style = style or Style(unicode=True)
-    return "".join(FORMS[form].report(one, style))
+    return "".join(FORMS[form].report(item, style))
 
 
-def with_findings(one: ReportContext, findings: Iterable[Finding]) -> ReportContext:
+def with_findings(item: ReportContext, findings: Iterable[Finding]) -> ReportContext:
     """The same run with these findings of its first plan in place of its own."""
-    plan = one.run.plans[0]
+    plan = item.run.plans[0]
     located = tuple(LocatedFinding(finding, ()) for finding in findings)
-    found = one.run._replace(plans=(plan._replace(findings=located),))
+    found = item.run._replace(plans=(plan._replace(findings=located),))
     summary = summarize(found.plans)
-    return one._replace(
+    return item._replace(
         run=found, summary=summary, ending=exit_of(found, summary, "error")
     )

@@ -31,7 +31,9 @@ def judge_in(
         main([name, "--output", "json", *options])
         document = json.loads(capsys.readouterr().out)
         assert document["files"][0]["status"] == "judged", document
-        return [one for one in document["findings"] if one["outcome"] == "fail"]
+        return [
+            finding for finding in document["findings"] if finding["outcome"] == "fail"
+        ]
 
     return judged
 
@@ -39,23 +41,25 @@ def judge_in(
 def waived(found: Found, rule: str = "misspelt_variable") -> list[int]:
     """The lines of what is waived of a rule."""
     return [
-        one["places"][0]["line"]
-        for one in found
-        if one["rule"] == rule and one["waived"]
+        finding["places"][0]["line"]
+        for finding in found
+        if finding["rule"] == rule and finding["waived"]
     ]
 
 
 def open_lines(found: Found, rule: str = "misspelt_variable") -> list[int]:
     """The lines of what is not."""
     return [
-        one["places"][0]["line"]
-        for one in found
-        if one["rule"] == rule and not one["waived"]
+        finding["places"][0]["line"]
+        for finding in found
+        if finding["rule"] == rule and not finding["waived"]
     ]
 
 
 def said(found: Found) -> list[str]:
     """What is said of waivers themselves."""
     return [
-        one["message"] for one in found if "CONF-080" <= one["clause"] <= "CONF-086"
+        finding["message"]
+        for finding in found
+        if "CONF-080" <= finding["clause"] <= "CONF-086"
     ]

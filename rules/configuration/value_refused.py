@@ -88,9 +88,7 @@ def _faults(
         if table is None or not _loader(file):
             continue
         loader = table.loaders[file.format]
-        is_fork = loader.closes_choices and (
-            any(file.unlike_keys()) or file.is_of_another_parser
-        )
+        is_fork = file.is_of_another_parser or any(file.unlike_keys())
         has_own_keys = file.has_own_keys
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
@@ -101,7 +99,8 @@ def _faults(
             fault = value_fault(taken, key.value) if taken is not None else None
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
-            is_open = is_filler or (is_fork and fault and fault.kind == "choice")
+            is_choice = fault is not None and fault.kind == "choice"
+            is_open = is_filler or (loader.closes_choices and is_fork and is_choice)
             is_own = has_own_keys and table.is_open(key.path)
             is_open = is_open or (is_own and _is_worded(taken))
             if fault is not None and not is_open:

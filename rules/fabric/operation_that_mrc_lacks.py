@@ -23,49 +23,41 @@ Good::
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
-_ON = ("1", "y", "yes", "true")
-# Variables, what they switch on, and the operations that it needs.
+_ON = frozenset({"1", "y", "yes", "true"})
+# Variables, the values that switch a library on, the operations that it then needs,
+# and what to do instead.
 _USERS = {
-    "NVSHMEM_IB_ENABLE_IBGDA": ("the IBGDA transport of NVSHMEM", "reads and atomics"),
-    "NCCL_COLLNET_ENABLE": ("SHARP", "sends"),
+    "NVSHMEM_IB_ENABLE_IBGDA": (_ON, "reads and atomics", "Delete it"),
+    "NCCL_COLLNET_ENABLE": (_ON, "sends", "Delete it"),
+    "NVSHMEM_REMOTE_TRANSPORT": (
+        frozenset({"ibrc", "ibgda", "ibdevx", "ucx"}),
+        "reads and atomics",
+        "Set it to none",
+    ),
 }
-_TRANSPORTS = ("ibrc", "ibgda", "ibdevx", "ucx")
+# What the two libraries are switched off by.
+_SWITCHES = ("NVSHMEM_REMOTE_TRANSPORT", "NCCL_COLLNET_ENABLE")
 
 
-@rule(
-    clause="MRC-011",
-    confidence="advisory",
-    about=(*_USERS, "NVSHMEM_REMOTE_TRANSPORT"),
-)
+@rule(clause="MRC-011", confidence="advisory", about=tuple(_USERS))
 def operation_that_mrc_lacks(environment: Environment) -> Verdicts:
     """Judge each variable that switches such a library on."""
     is_clean = True
-    for name, (user, operations) in _USERS.items():
+    for name, (values, operations, remedy) in _USERS.items():
         variable = environment.find(name)
-        if variable is None or (variable.value or "").lower() not in _ON:
+        if variable is None or (variable.value or "").lower() not in values:
             continue
         is_clean = False
         yield fail(
-            f"{name}={variable.value} switches {user} on, which needs {operations}; "
+            f"{name}={variable.value} lets a library use {operations}; "
             f"connections of MRC carry writes alone",
             at=variable.place,
             measured=variable.value,
             required="off, or over a device without MRC",
             cost="the operation fails at run time",
-            remedy=f"Delete {name}, or give the library a device without MRC.",
+            remedy=f"{remedy}, or give the library a device without MRC.",
         )
-    transport = environment.find("NVSHMEM_REMOTE_TRANSPORT")
-    if transport is not None and (transport.value or "").lower() in _TRANSPORTS:
-        yield fail(
-            f"NVSHMEM_REMOTE_TRANSPORT={transport.value} needs reads and atomics; "
-            f"connections of MRC carry writes alone",
-            at=transport.place,
-            measured=transport.value,
-            required="none, or over a device without MRC",
-            cost="the operation fails at run time",
-            remedy="Set it to none, or give NVSHMEM a device without MRC.",
-        )
-        return
-    collnet = environment.find("NCCL_COLLNET_ENABLE")
-    if is_clean and transport is not None and collnet is not None:
-        yield passed(at=[transport.place, collnet.place])
+    switches = [environment.find(name) for name in _SWITCHES]
+    places = [switch.place for switch in switches if switch is not None]
+    if is_clean and len(places) == len(_SWITCHES):
+        yield passed(at=places)
