@@ -21,6 +21,7 @@ from speccheck.validator.sources.repository import find_named
 
 # Parts of one configuration share next to nothing; two variants of one nearly all.
 _MOST_SHARED = 0.3
+_SYSTEM = "mlperf-config"
 
 
 class PlanFiles(Record):
@@ -57,6 +58,7 @@ def group(
     for heart in _hearts(files, names):
         drafts.extend(_around(heart, files, names))
     _add_the_rest(drafts, files, names)
+    drafts = _submitted(drafts, files)
     drafts = _joined_by_role(drafts, files, by_folder=by_folder)
     drafts.sort(key=lambda draft: sorted(draft.members))
     return [
@@ -259,7 +261,12 @@ def _add_named(
     Of a script that names two files of one format nobody knows which is meant.
     """
     named = names.down.get(position, ())
-    formats = [files[number].format for number in named]
+    taken = {source.name for source in files[position].parents}
+    formats = [
+        files[number].format
+        for number in named
+        if files[number].status.path not in taken
+    ]
     for number in named:
         is_heart = files[number].role == "config"
         if (
@@ -297,6 +304,50 @@ def _add_the_rest(
         drafts.append(draft)
 
 
+def _submitted(drafts: list[_Draft], files: Sequence[ReadFile]) -> list[_Draft]:
+    """Return the plans with one for each system configuration of MLPerf.
+
+    It is sourced, then the batch script beside it is submitted, whose program reads the
+    configuration in `conf/`: none of them names the others.
+    """
+    systems: dict[str, list[_Draft]] = {}
+    for draft in drafts:
+        for position in draft.members:
+            if files[position].format == _SYSTEM:
+                folder = os.path.dirname(files[position].status.path)
+                systems.setdefault(folder, []).append(draft)
+    for folder, own in systems.items():
+        homes = {folder, os.path.join(folder, "conf")}
+        beside = [
+            draft
+            for draft in drafts
+            if all(draft is not item for item in own)
+            and {os.path.dirname(files[item].status.path) for item in draft.members}
+            <= homes
+        ]
+        hearts = [
+            draft
+            for draft in beside
+            if any(files[item].role == "config" for item in draft.members)
+        ]
+        if len(hearts) > 1:
+            beside = [draft for draft in beside if draft not in hearts]
+        if not any(
+            files[item].role in {"launcher", "config"}
+            for draft in beside
+            for item in draft.members
+        ):
+            continue
+        for draft in own:
+            for other in beside:
+                draft.members |= other.members
+                draft.reasons.update(other.reasons)
+            reason = f"the system configuration that {folder or '.'} is submitted with"
+            draft.reasons[reason] = None
+        drafts = [draft for draft in drafts if draft not in beside]
+    return drafts
+
+
 def _joined_by_role(
     drafts: list[_Draft], files: Sequence[ReadFile], *, by_folder: bool
 ) -> list[_Draft]:
@@ -313,9 +364,13 @@ def _joined_by_role(
             continue  # they share files: nothing is unclear about them
         # Of measurements there may be any number: runs are repeated.
         kinds = [
-            _kind(files[position]) if kind == "role" else files[position].format
-            for position in members
-            if files[position].role != "measurement"
+            item
+            for draft in inside
+            for item in {
+                _kind(files[position]) if kind == "role" else files[position].format
+                for position in draft.members
+                if files[position].role != "measurement"
+            }
         ]
         if len(set(kinds)) < len(kinds) or not _one_machine(files, members):
             continue
