@@ -16,7 +16,7 @@ from speccheck.validator.sources.mapping import (
     boolean,
     integer_text,
 )
-from speccheck.validator.sources.reader import FactSheet, Reading, ScriptReader, Source
+from speccheck.validator.sources.reader import FactSheet, Reading, Reference, ScriptReader, Source
 from speccheck.validator.sources.shell.script import ShellAssignment
 
 FORMAT = "mlperf-config"
@@ -31,6 +31,13 @@ _LEAVES: dict[str, tuple[str, Convert]] = {
     "SEQ_PARALLEL": ("parallelism.sequence_parallel", boolean),
     "MICRO_BATCH_SIZE": ("batch.micro_batch_size", integer_text),
 }
+# What the job reads beside it, none of which names the other: the batch script, and the
+# configuration of NeMo whose name stands in the training program.
+_BESIDE = (
+    "run.sub",
+    "conf/custom.yaml",
+    "conf/megatron_gpt_peft_tuning_config.yaml",
+)
 _NOT_GIVEN = frozenset({"", "null", "None"})
 
 
@@ -64,7 +71,13 @@ def read(source: Source) -> Reading:
                 sheet.unusable(leaf, value.reason, place)
             else:
                 sheet.state(leaf, value, place)
-    return Reading(sheet, variables=(*variables(source),))
+    system = source.script.exports[_SYSTEM].value
+    at = word_place(source.name, _SYSTEM, system)
+    return Reading(
+        sheet,
+        variables=(*variables(source),),
+        references=tuple(Reference(name, at, is_opened=False) for name in _BESIDE),
+    )
 
 
 READER = ScriptReader(FORMAT, "environment", detect, read, words=(_SYSTEM,))

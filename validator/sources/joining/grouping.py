@@ -21,7 +21,6 @@ from speccheck.validator.sources.repository import find_named
 
 # Parts of one configuration share next to nothing; two variants of one nearly all.
 _MOST_SHARED = 0.3
-_SYSTEM = "mlperf-config"
 
 
 class PlanFiles(Record):
@@ -58,7 +57,6 @@ def group(
     for heart in _hearts(files, names):
         drafts.extend(_around(heart, files, names))
     _add_the_rest(drafts, files, names)
-    drafts = _submitted(drafts, files)
     drafts = _joined_by_role(drafts, files, by_folder=by_folder)
     drafts.sort(key=lambda draft: sorted(draft.members))
     return [
@@ -302,50 +300,6 @@ def _add_the_rest(
         _add_named(draft, position, files, names)
         taken |= draft.members
         drafts.append(draft)
-
-
-def _submitted(drafts: list[_Draft], files: Sequence[ReadFile]) -> list[_Draft]:
-    """Return the plans with one for each system configuration of MLPerf.
-
-    It is sourced, then the batch script beside it is submitted, whose program reads the
-    configuration in `conf/`: none of them names the others.
-    """
-    systems: dict[str, list[_Draft]] = {}
-    for draft in drafts:
-        for position in draft.members:
-            if files[position].format == _SYSTEM:
-                folder = os.path.dirname(files[position].status.path)
-                systems.setdefault(folder, []).append(draft)
-    for folder, own in systems.items():
-        homes = {folder, os.path.join(folder, "conf")}
-        beside = [
-            draft
-            for draft in drafts
-            if all(draft is not item for item in own)
-            and {os.path.dirname(files[item].status.path) for item in draft.members}
-            <= homes
-        ]
-        hearts = [
-            draft
-            for draft in beside
-            if any(files[item].role == "config" for item in draft.members)
-        ]
-        if len(hearts) > 1:
-            beside = [draft for draft in beside if draft not in hearts]
-        if not any(
-            files[item].role in {"launcher", "config"}
-            for draft in beside
-            for item in draft.members
-        ):
-            continue
-        for draft in own:
-            for other in beside:
-                draft.members |= other.members
-                draft.reasons.update(other.reasons)
-            reason = f"the system configuration that {folder or '.'} is submitted with"
-            draft.reasons[reason] = None
-        drafts = [draft for draft in drafts if draft not in beside]
-    return drafts
 
 
 def _joined_by_role(
