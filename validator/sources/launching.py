@@ -147,7 +147,16 @@ _PIP = frozenset({"pip", "pip3"})
 # These install, unless told to run: `conda run -n train torchrun ...`.
 _INSTALLING = frozenset({"conda", "mamba", "micromamba", "pdm", "pipx", "poetry", "uv"})
 _NO_TRAINING = frozenset(
-    {"lm_eval", "pip", "pytest", "torch.utils.collect_env", "unittest", "venv"}
+    {
+        "lm_eval",
+        "mlperf_common",
+        "mlperf_logging",
+        "pip",
+        "pytest",
+        "torch.utils.collect_env",
+        "unittest",
+        "venv",
+    }
 )
 _WRAPPERS = 8  # words in front of srun or mpirun: `time env A=1 srun ...`
 _TASK_STARTERS = frozenset({"srun", "mpirun", "mpiexec", "orterun", "prterun"})
