@@ -16,6 +16,7 @@ from speccheck.validator.sources.shell.syntax import (
     Literal,
     Parameter,
     Part,
+    Printed,
     PlacedSpan,
     TextSpan,
     WordSyntax,
@@ -369,9 +370,23 @@ class Expander:
                 self._parameter(part, out, resolved=resolved)
             elif isinstance(part, Arithmetic):
                 out.add(self._arithmetic(part), part.start, part.end)
+            elif isinstance(part, Printed):
+                self._printed(part, out, resolved=resolved)
             else:
                 span = TextSpan(part.text, part.start, part.end, resolved=False)
                 out.add(span, part.start, part.end)
+
+    def _printed(self, part: Printed, out: _Fields, *, resolved: bool) -> None:
+        """Emit what `echo` prints, with a blank for each end of a line."""
+        for placed in self.value(part.words):
+            span, start, end = placed
+            span = span._replace(
+                text=span.text.replace("\n", " "), resolved=span.resolved and resolved
+            )
+            if part.quoted:
+                out.add(span, start, end)
+            else:
+                out.split(span, start, end)
 
     def _arithmetic(self, part: Arithmetic) -> TextSpan:
         collected = _Fields(splits=False)

@@ -606,6 +606,8 @@ class Flow:
             ]
             # Only a command that gives the value can fail.
             return CommandOutcome.HOLDS if all(known) else CommandOutcome.LIKELY
+        if fields[0].span().text == "read" and self._read_document(simple, fields):
+            return CommandOutcome.LIKELY
         outcome = self.builtin(fields)
         if outcome is None:
             outcome = self._run(simple, fields)
@@ -1034,6 +1036,48 @@ class Flow:
             if _IDENTIFIER.fullmatch(span.text):
                 self.forget_value(span.text, (span.start, span.end))
         return CommandOutcome.UNKNOWN
+
+    def _read_document(self, simple: Simple, fields: Sequence[Field]) -> bool:
+        """`read -d '' ARGS <<EOF`, `IFS=, read A B <<< "$PAIR"`: tells if it is known.
+
+        Without an empty delimiter only the first line is read, here where the document
+        has no other.
+        """
+        words = [field.span().text for field in fields[1:]]
+        takes_all = False
+        while words[:1] in (["-r"], ["-rd"], ["-d"]):
+            option = words.pop(0)
+            if "d" in option and words[:1] != [""]:
+                return False
+            takes_all = takes_all or "d" in option
+            del words[: "d" in option]
+        names = [word for word in words if _IDENTIFIER.fullmatch(word)]
+        if not names or len(names) < len(words) or len(simple.documents) != 1:
+            return False
+        document = simple.documents[0]
+        place = fields[-1].span()
+        value = self.expander.span(document)
+        if not takes_all and "\n" in value.text.rstrip("\n"):
+            return False
+        if len(names) == 1 and not simple.assignments:
+            spans = coalesce(self.expander.value(document))
+            variable = given(spans, place.start, document.start, document.end)
+            self._set(names[0], variable._replace(exported=False))
+            return True
+        separators = [
+            self.expander.span(assignment.value).text
+            for assignment in simple.assignments
+            if assignment.name == "IFS"
+        ]
+        if not value.resolved or len(separators) != 1 or len(separators[0]) != 1:
+            return False
+        parts = value.text.split(separators[0], len(names) - 1)
+        first = 0
+        for name, part in zip(names, (*parts, *[""] * len(names)), strict=False):
+            span = cut(value, first, first + len(part))
+            first += len(part) + 1
+            self.set_value(name, span, place.start)
+        return True
 
     def _printf(self, spans: list[TextSpan]) -> CommandOutcome:
         if len(spans) > 1 and spans[1].text == "-v":
