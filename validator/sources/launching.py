@@ -201,6 +201,8 @@ def launch_of(command: ShellCommand) -> LaunchCommand | None:
         return None
     position, launcher = numbers
     start = position + 1
+    if [word.text for word in words[start : start + 1]] == ["--"]:
+        start += 1  # a wrapper's: `debugpy-run -m torch.distributed.run -- ...`
     end, hidden = _split(words, start, launcher)
     own, program = words[start:end], words[end:]
     if not _is_training(own, program):

@@ -96,6 +96,8 @@ _ENV_OPTIONS = frozenset({"-u", "--unset", "-C", "--chdir", "-g", "--user"})
 _RUNS_SCRIPT = lazy_pattern(r"-[A-Za-z]*c[A-Za-z]*")
 _TAKES_ARGUMENT = lazy_pattern(r"[-+][A-Za-z]*[oO]")
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+# How a branch is left by an exit code of failure.
+_REFUSED = "exit with a failure"
 _NAME = r"[A-Za-z_][A-Za-z_0-9]*"
 _IDENTIFIER = lazy_pattern(_NAME)
 _NAMED_VALUE = lazy_pattern(rf"({_NAME})=")
@@ -452,7 +454,7 @@ class Flow:
             if outcome is CommandOutcome.FAILS:
                 continue
             if outcome is CommandOutcome.HOLDS and not branches:
-                return self._under(body, self._rests_on)
+                return self._unless_refused(self._under(body, self._rests_on))
             branches.append(self._branch([body]))
             if outcome is CommandOutcome.HOLDS:
                 self._join(branches, may_skip=False)
@@ -462,6 +464,16 @@ class Flow:
         branches.append(self._branch([statement.otherwise]))
         self._join(branches, may_skip=False)
         return CommandOutcome.LIKELY
+
+    def _unless_refused(self, outcome: CommandOutcome) -> CommandOutcome:
+        """Go on behind a check that fails: what it asks for is filled in by hand.
+
+        `if [ -z "$IMAGE" ]; then exit 1; fi` below `IMAGE=""`.
+        """
+        scope = self.expander.scope
+        if scope.stopped == _REFUSED:
+            scope.stopped = ""
+        return outcome
 
     def _for(self, statement: For) -> CommandOutcome:
         words: list[TextSpan] = []
@@ -695,7 +707,7 @@ class Flow:
             if local in before:
                 scope.changes[local] = before[local]
         self.expander.positional, self._local_names = kept
-        if scope.stopped != "exit":
+        if scope.stopped not in {"exit", _REFUSED}:
             scope.stopped = ""
 
     def _given_by_files(self, spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
@@ -1139,7 +1151,9 @@ class Flow:
         return CommandOutcome.LIKELY
 
     def _stop(self, spans: list[TextSpan]) -> CommandOutcome:
-        self.expander.scope.stopped = spans[0].text
+        name, *values = [span.text for span in spans]
+        is_refusal = name == "exit" and values[:1] not in ([], ["0"])
+        self.expander.scope.stopped = _REFUSED if is_refusal else name
         return CommandOutcome.LIKELY
 
     def _nothing(self, spans: list[TextSpan]) -> CommandOutcome:
