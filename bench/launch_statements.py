@@ -31,7 +31,9 @@ BARS = {"recognised": 0.98, "right": 0.95, "wrong": 0.003, "missing": 0.02}
 SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".sub", ".pbs", ".job", "")
 MANIFESTS = (".yaml", ".yml")
 MOST_BYTES = 100_000
-_NUMBER = r"[\"']?(?P<value>\d{1,7}|\$\{?\w+(?::?[-=]\d{1,7})?\}?)[\"']?(?![\w.$({:,+*/-])"
+_NUMBER = (
+    r"[\"']?(?P<value>\d{1,7}|\$\{?\w+(?::?[-=]\d{1,7})?\}?)[\"']?(?![\w.$({:,+*/-])"
+)
 
 
 def _flags(*names: str) -> str:

@@ -49,7 +49,16 @@ _FOREIGN = frozenset({"--num-steps", "--precision"})
 # slime and miles set the arguments of Megatron-LM anew after they are parsed: bf16,
 # the distributed optimizer, the length (slime/backends/megatron_utils/arguments.py).
 _OF_SLIME = "--actor-num-gpus-per-node"
-_NO_TRAINING = ("analy", "convert", "export", "generat", "inference", "merge", "server", "util")
+_NO_TRAINING = (
+    "analy",
+    "convert",
+    "export",
+    "generat",
+    "inference",
+    "merge",
+    "server",
+    "util",
+)
 
 
 class Arguments(Record):

@@ -21,12 +21,21 @@ from speccheck.validator.sources.mapping import (
     boolean,
     integer_text,
 )
-from speccheck.validator.sources.reader import FactSheet, Reading, Reference, ScriptReader, Source
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reading,
+    Reference,
+    ScriptReader,
+    Source,
+)
 from speccheck.validator.sources.shell.script import ShellAssignment, ShellCommand
 
 FORMAT = "mlperf-config"
 _NODES, _GPUS = "DGXNNODES", "DGXNGPU"
-_TENSOR, _PIPELINE = "parallelism.tensor_parallel_size", "parallelism.pipeline_parallel_size"
+_TENSOR, _PIPELINE = (
+    "parallelism.tensor_parallel_size",
+    "parallelism.pipeline_parallel_size",
+)
 _CONTEXT, _MICRO = "parallelism.context_parallel_size", "batch.micro_batch_size"
 # llama31_405b and llama31_8b write the long names, llama2_70b_lora and flux1 the short.
 _LEAVES: dict[str, tuple[str, Convert]] = {

@@ -50,7 +50,9 @@ def read(document: Document) -> Reading:
         if framework == _MEGATRON:
             given = dict(_given(document, (_MODULES, name, _OVERRIDES), trainer))
             state_arguments(sheet, given, hidden=_HIDDEN)
-            sheet.derive("run.framework", "megatron-lm", f"framework: {framework}", path)
+            sheet.derive(
+                "run.framework", "megatron-lm", f"framework: {framework}", path
+            )
         else:
             sheet.derive("run.framework", framework, f"framework: {framework}", path)
         break

@@ -111,7 +111,9 @@ def _trainings(source: Source) -> Iterator[SizedCommand]:
             if flag.startswith("--")
         }
         sizes = given.keys() & _LEAVES.keys()
-        if len(sizes) >= _FEWEST and (sizes & _DEGREES.keys() or sizes & _BATCHES.keys()):
+        if len(sizes) >= _FEWEST and (
+            sizes & _DEGREES.keys() or sizes & _BATCHES.keys()
+        ):
             yield SizedCommand(program, arguments, given)
 
 
@@ -137,7 +139,9 @@ def _facts(file: str, training: SizedCommand) -> list[Fact]:
     sheet = FactSheet(file)
     given = training.given
     leaves = dict(_LEAVES)
-    if _GPUS.keys() <= given.keys():  # the total, where the share of a node is beside it
+    if (
+        _GPUS.keys() <= given.keys()
+    ):  # the total, where the share of a node is beside it
         leaves |= {name: Leaf(leaf, integer_text) for name, leaf in _GPUS.items()}
     if base_name(training.program) == _SWIFT:
         leaves["max_length"] = _LEAVES["seq_length"]

@@ -365,9 +365,10 @@ def _state_gpus(
 ) -> None:
     """A launcher that is alone on its node starts one process for each GPU there.
 
-    Of several launches that may be side by side it is likely.
+    Several may run side by side there, unless they stand in branches of the script.
     """
-    shares_node = len(result) > 1 or any(
+    are_branches = all(launch.command.conditional for launch in result)
+    shares_node = any(
         launch.every_task and _tasks_on_node(source, launch) != 1 for launch in result
     )
     picks_devices = any(
@@ -383,7 +384,10 @@ def _state_gpus(
         note = f"{result[0].launcher} starts one process for each GPU"
         if fact.value is None:
             sheet.facts.append(fact._replace(name=_GPUS))
-        elif shares_node or picks_devices:
+        elif len(result) > 1 and not are_branches:
+            reason = f"{len(result)} launch commands may share the GPUs of a node"
+            sheet.unusable(_GPUS, reason, *fact.places[:1])
+        elif shares_node or picks_devices or len(result) > 1:
             sheet.facts.append(Fact(_GPUS, fact.value, "default", fact.places, note))
         else:
             sheet.derive(_GPUS, fact.value, note, *fact.places)
