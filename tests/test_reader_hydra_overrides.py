@@ -340,3 +340,14 @@ def test_roles_below_worker_are_of_easyr1() -> None:
         "cluster.gpus_per_node": 8,
         "cluster.nodes": 2,
     }
+
+
+def test_the_program_of_verl_is_no_tuning_without_keys_of_its_actor() -> None:
+    text = (
+        "ray job submit -- python3 -m verl.trainer.main_ppo "
+        "trainer.nnodes=2 trainer.n_gpus_per_node=8\n"
+    )
+    leaves = read_script(READER, text)
+    assert leaves.value("run.role") == "rl"
+    assert leaves.value("cluster.nodes") == 2
+    assert leaves.value("cluster.gpus_per_node") == 8

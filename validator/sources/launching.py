@@ -227,7 +227,17 @@ def _launcher(words: Sequence[ShellWord]) -> tuple[int, str] | None:
         if name == "-m" and following in _MODULES:
             return position + 1, _MODULES[following]
         if name.endswith(".py"):
-            return None
+            return _behind_dashes(words, position + 1)
+    return None
+
+
+def _behind_dashes(words: Sequence[ShellWord], start: int) -> tuple[int, str] | None:
+    """Where a launcher stands that a program submits: `submit.py ... -- torchrun`."""
+    for position in range(start, len(words)):
+        if words[position].text == "--":
+            submitted = _launcher(words[position + 1 :])
+            if submitted is not None:
+                return position + 1 + submitted[0], submitted[1]
     return None
 
 

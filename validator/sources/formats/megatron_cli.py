@@ -90,7 +90,7 @@ def _commands(source: Source) -> Iterator[ShellCommand]:
         has_degree = not flags.isdisjoint(_DEGREES)
         if not has_degree and "--num-layers" not in flags:
             continue
-        has_sizes = _SIZES <= flags and _OF_TASKS not in flags
+        has_sizes = flags >= _SIZES and _OF_TASKS not in flags
         if not flags.isdisjoint(_FOREIGN):
             continue
         names = [base_name(word) for word in command.words if _is_program(word)]

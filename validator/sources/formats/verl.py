@@ -182,7 +182,7 @@ def read(document: Document) -> Reading:
         sheet.derive("run.role", "rl", "EasyR1's reinforcement learning", (_WORKER,))
         apply(sheet, data, _WORKER_FIELDS)
         return Reading(sheet)
-    if _OWN in data:
+    if _OWN in data or _inherited_backend(data):
         sheet.derive("run.role", "rl", "verl's reinforcement learning", (_OWN,))
         _state_training(Config(sheet, data), _backend(data))
     else:

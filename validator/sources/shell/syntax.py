@@ -238,7 +238,7 @@ class Opaque(Record):
 
 
 class Printed(Record):
-    """A substitution that only prints its words: `$(echo "$ARGS" | tr '\\n' ' ')`."""
+    """A substitution that only prints its words: `$(echo "$ARGS" | xargs)`."""
 
     words: "WordSyntax"
     start: int
