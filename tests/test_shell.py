@@ -307,3 +307,18 @@ def test_a_check_for_what_is_filled_in_by_hand(
 ) -> None:
     script = parse_script(f'IMAGE=""\nif {check}; then\n {code}\nfi\nrun a\n')
     assert any(item.words[0].text == "run" for item in script.commands) == is_read
+
+
+def test_an_empty_fallback_in_quotes_is_a_word_under_its_condition() -> None:
+    assert arguments('run "${X:-}" b') == ["", "b"]
+    text = (
+        'if [ -n "${X:-}" ]; then\n A=1\nelse\n A=2\nfi\nrun $A\n'
+        'if [[ -n "${Y-}" ]] && [[ "$B" -gt 1 ]]; then\n C=(1)\nelse\n C=(2)\nfi\n'
+        "run ${C[@]}\n"
+    )
+    script = parse_script(text)
+    words = [item.words[1] for item in script.commands if item.words[0].text == "run"]
+    assert [(word.text, word.only_if) for word in words] == [
+        ("2", "X is not set"),
+        ("2", "Y is not set"),
+    ]

@@ -472,6 +472,9 @@ class Expander:
         before = out.only_if
         out.only_if = before or self._unset(part)
         self._emit(part.argument, out, resolved=resolved)
+        if part.quoted and not part.argument:  # an empty word, not none
+            span = TextSpan("", part.start, part.end, resolved)
+            out.add(span, part.start, part.end)
         if part.operator[-1] == "=" and self.assign is not None:
             collected = _Fields(splits=False, only_if=out.only_if)
             self._emit(part.argument, collected, resolved=resolved)
