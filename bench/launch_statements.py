@@ -219,22 +219,24 @@ def counted(path: Path) -> tuple[bool, list[Statement]]:
 def _judged(
     name: str, leaf: str, numbers: set[int], plans: Sequence[TrainingPlan]
 ) -> Statement:
-    written = (*sorted(numbers),)
-    if leaf == "batch.sequence_length" and not plans:
-        return Statement(name, leaf, written, "missing", "no plan")
+    """Return what became of a statement in the first plan that speaks of its leaf."""
+    outcome, read = "missing", ""
     for plan in plans:
         value = plan.value(leaf)
         if value.value in numbers:
-            return Statement(name, leaf, written, "right", str(value.value))
-        if value.status == "conflict":
-            return Statement(name, leaf, written, "unknown", "conflict")
-        if value.value is not None and value.status not in {"default"}:
-            return Statement(name, leaf, written, "wrong", str(value.value))
-        if value.value is not None:
-            return Statement(name, leaf, written, "missing", "default")
-        if value.note:
-            return Statement(name, leaf, written, "unknown", value.note)
-    return Statement(name, leaf, written, "missing", "")
+            outcome, read = "right", str(value.value)
+        elif value.status == "conflict":
+            outcome, read = "unknown", "conflict"
+        elif value.value is not None:
+            is_default = value.status == "default"
+            outcome = "missing" if is_default else "wrong"
+            read = "default" if is_default else str(value.value)
+        elif value.note:
+            outcome, read = "unknown", value.note
+        else:
+            continue
+        break
+    return Statement(name, leaf, (*sorted(numbers),), outcome, read)
 
 
 def launch_files(folder: Path) -> Iterator[Path]:
@@ -268,8 +270,7 @@ def drawn(folder: Path, count: int, seed: int, skip: frozenset[str]) -> list[Pat
             piles.append(pile)
     result: list[Path] = []
     while piles and len(result) < count:
-        for pile in piles:
-            result.append(pile.pop())
+        result.extend(pile.pop() for pile in piles)
         piles = [pile for pile in piles if pile]
     return result[:count]
 

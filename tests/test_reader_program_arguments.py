@@ -50,8 +50,7 @@ def test_a_variable_may_hold_more() -> None:
     ("text", "format_id"),
     [
         (
-            "torchrun pretrain_gpt.py --tensor-model-parallel-size 2 --num-layers 4 "
-            "--micro-batch-size 1\n",
+            "torchrun pretrain_gpt.py --tensor-model-parallel-size 2 --num-layers 4\n",
             "megatron-cli",
         ),
         (

@@ -418,5 +418,7 @@ def test_options_stand_behind_the_dashes_of_a_wrapper() -> None:
 
 
 def test_a_launch_is_submitted_behind_dashes() -> None:
-    script = read("python mason.py --gpus 8 -- torchrun --nproc_per_node 4 a.py --b 1\n")
+    script = read(
+        "python mason.py --gpus 8 -- torchrun --nproc_per_node 4 a.py --b 1\n"
+    )
     assert script.value(PROCESSES) == 4

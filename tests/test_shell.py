@@ -303,7 +303,9 @@ def test_what_is_read_and_printed(text: str, words: list[str]) -> None:
     ],
 )
 def test_a_check_for_what_is_filled_in_by_hand(
-    check: str, code: str, is_read: bool
+    check: str,
+    code: str,
+    is_read: bool,  # noqa: FBT001 - a case of the table
 ) -> None:
     script = parse_script(f'IMAGE=""\nif {check}; then\n {code}\nfi\nrun a\n')
     assert any(item.words[0].text == "run" for item in script.commands) == is_read

@@ -1,4 +1,4 @@
-"""Launches by the environment: `FORCE_TORCHRUN=1 NNODES=2 llamafactory-cli train x.yaml`.
+"""Launches by the environment: `FORCE_TORCHRUN=1 llamafactory-cli train x.yaml`.
 
 The command starts torchrun by what the environment says, on all GPUs of the node where
 there are several, and merges `key=value` words over the file. `swift sft` and `megatron

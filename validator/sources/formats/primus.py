@@ -33,7 +33,7 @@ def detect(document: Document) -> float:
     return 0.9 if next(_trainers(document), None) is not None else 0.0
 
 
-def _trainers(document: Document) -> Iterator[tuple[str, Mapping[object, object]]]:
+def _trainers(document: Document) -> Iterator[tuple[str, Mapping[str, object]]]:
     modules = section(document.data, _MODULES)
     for name in _TRAINERS:
         trainer = section(modules, name)
@@ -67,7 +67,7 @@ def _has_fallback(value: object) -> bool:
 
 
 def _given(
-    document: Document, path: KeyPath, trainer: Mapping[object, object]
+    document: Document, path: KeyPath, trainer: Mapping[str, object]
 ) -> Iterator[tuple[str, Flag]]:
     """Yield the flags that would set the same arguments; null and false set none."""
     for key, value in section(trainer, _OVERRIDES).items():
