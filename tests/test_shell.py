@@ -295,7 +295,7 @@ def test_what_is_read_and_printed(text: str, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "code", "is_read"),
+    ("condition", "code", "is_read"),
     [
         ('[ -z "$IMAGE" ]', "exit 1", True),
         ('[ -z "$IMAGE" ]', "exit 0", False),
@@ -303,11 +303,11 @@ def test_what_is_read_and_printed(text: str, words: list[str]) -> None:
     ],
 )
 def test_a_check_for_what_is_filled_in_by_hand(
-    check: str,
+    condition: str,
     code: str,
     is_read: bool,  # noqa: FBT001 - a case of the table
 ) -> None:
-    script = parse_script(f'IMAGE=""\nif {check}; then\n {code}\nfi\nrun a\n')
+    script = parse_script(f'IMAGE=""\nif {condition}; then\n {code}\nfi\nrun a\n')
     assert any(item.words[0].text == "run" for item in script.commands) == is_read
 
 

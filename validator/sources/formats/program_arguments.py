@@ -12,12 +12,6 @@ alibaba/ROLL mcore_adapter/examples/train.
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.formats import (
-    hf_command_line,
-    megatron_cli,
-    openrlhf_command_line,
-    torchtitan_command_line,
-)
 from speccheck.validator.sources.formats._overrides import program_and_arguments
 from speccheck.validator.sources.launching import (
     Leaf,
@@ -37,6 +31,7 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
+from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.shell.script import (
     Option,
     ShellCommand,
@@ -74,11 +69,8 @@ _FEWEST = 2
 _SWIFT = "megatron"
 _SWIFT_MODES = frozenset({"pt", "sft", "rlhf"})
 _NO_TRAINING = ("convert", "eval", "export", "generat", "infer", "merge", "server")
-_READ_BY_OTHERS = (
-    hf_command_line.detect,
-    megatron_cli.detect,
-    openrlhf_command_line.detect,
-    torchtitan_command_line.detect,
+_READ_BY_OTHERS = frozenset(
+    {"hf-arguments", "megatron-cli", "openrlhf-arguments", "torchtitan-arguments"}
 )
 
 
@@ -94,7 +86,12 @@ def detect(source: Source) -> float:
     """Recognise it by two sizes of a training program, where no other reader does."""
     if next(_trainings(source), None) is None:
         return 0.0
-    return 0.0 if any(other(source) for other in _READ_BY_OTHERS) else 0.6
+    others = (
+        reader
+        for reader in Readers().of_scripts(source)
+        if reader.format in _READ_BY_OTHERS
+    )
+    return 0.0 if any(reader.detect(source) for reader in others) else 0.6
 
 
 def _trainings(source: Source) -> Iterator[SizedCommand]:
