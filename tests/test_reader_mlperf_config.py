@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from script_text import format_of, read_script
+from speccheck.validator.cli.main import main
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
 from speccheck.validator.run.run import read_plans
@@ -129,3 +130,14 @@ def test_a_folder_holds_a_plan_for_each_system(tmp_path: Path) -> None:
         for group in groups
     ]
     assert {64, 128} <= set(nodes)
+
+
+def test_a_fallback_of_no_amount_allows_no_forecast(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.sh").write_text(
+        "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
+        "--tensor-model-parallel-size 4 --micro-batch-size ${MBS:-0}\n"
+    )
+    assert main(["plan", str(tmp_path / "run.sh")]) == 0
+    assert "a bug of speccheck" not in capsys.readouterr().err
