@@ -292,3 +292,62 @@ def test_a_folder_of_the_cluster_may_be_beside_the_script_here(tmp_path: Path) -
     found = plan(tmp_path / "run.sh", tmp_path / "our_grpo.yaml").plan
     assert found.value("cluster.nodes").value == 4
     assert found.value("batch.global_batch_size").value == 512
+
+
+BRIDGE = """\
+#SBATCH --nodes=64
+#SBATCH --gpus-per-node=8
+IMAGE=""
+if [ -z "$IMAGE" ]; then
+    exit 1
+fi
+for CONFIG in "1,8,16"; do
+    IFS=',' read -r TP PP EP <<< "$CONFIG"
+    OVERRIDES=" \\
+        train.global_batch_size=64 \\
+        train.micro_batch_size=1 \\
+        model.tensor_model_parallel_size=$TP \\
+        model.pipeline_model_parallel_size=$PP \\
+        model.expert_model_parallel_size=$EP
+    "
+    CMD="uv run --no-sync python scripts/training/run_recipe.py --recipe a_config"
+    CMD="$CMD $(echo "$OVERRIDES" | tr '\\n' ' ')"
+    srun --mpi=pmix --container-image=$IMAGE bash -c "$CMD"
+done
+"""
+
+
+def test_overrides_of_a_recipe_of_megatron_bridge() -> None:
+    leaves = read_script(READER, BRIDGE)
+    assert leaves.values("stated") == {
+        "batch.global_batch_size": 64,
+        "batch.micro_batch_size": 1,
+        "parallelism.tensor_parallel_size": 1,
+        "parallelism.pipeline_parallel_size": 8,
+        "parallelism.expert_parallel_size": 16,
+    }
+
+
+def test_roles_below_worker_are_of_easyr1() -> None:
+    text = (
+        "python3 -m verl.trainer.main config=examples/config.yaml "
+        "worker.actor.micro_batch_size_per_device_for_update=4 "
+        "trainer.n_gpus_per_node=8 trainer.nnodes=2\n"
+    )
+    leaves = read_script(READER, text)
+    assert leaves.values("stated") == {
+        "batch.micro_batch_size": 4,
+        "cluster.gpus_per_node": 8,
+        "cluster.nodes": 2,
+    }
+
+
+def test_the_program_of_verl_is_no_tuning_without_keys_of_its_actor() -> None:
+    text = (
+        "ray job submit -- python3 -m verl.trainer.main_ppo "
+        "trainer.nnodes=2 trainer.n_gpus_per_node=8\n"
+    )
+    leaves = read_script(READER, text)
+    assert leaves.value("run.role") == "rl"
+    assert leaves.value("cluster.nodes") == 2
+    assert leaves.value("cluster.gpus_per_node") == 8

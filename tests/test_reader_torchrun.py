@@ -222,7 +222,8 @@ def test_launches_on_one_node_beside_each_other_say_nothing_of_its_gpus() -> Non
         "torchrun --nproc_per_node 4 a.py &\ntorchrun --nproc_per_node 4 b.py &\nwait\n"
     )
     assert script.value(PROCESSES) == 4
-    assert script.status(GPUS) is None
+    assert script.status(GPUS) == "unknown"
+    assert script.note(GPUS) == "2 launch commands may share the GPUs of a node"
 
 
 def test_what_launches_do_not_share_is_no_fact() -> None:
@@ -407,3 +408,17 @@ def test_flags_that_no_table_has_are_no_fault_of_other_launchers(
     )
     main([str(script)])
     assert "a_newer_flag" not in capsys.readouterr().out
+
+
+def test_options_stand_behind_the_dashes_of_a_wrapper() -> None:
+    script = read(
+        "debugpy-run -p :5 -m torch.distributed.run -- --nproc_per_node 4 a.py --b 1\n"
+    )
+    assert script.value(PROCESSES) == 4
+
+
+def test_a_launch_is_submitted_behind_dashes() -> None:
+    script = read(
+        "python mason.py --gpus 8 -- torchrun --nproc_per_node 4 a.py --b 1\n"
+    )
+    assert script.value(PROCESSES) == 4

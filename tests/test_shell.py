@@ -270,3 +270,57 @@ def test_an_environment_file_is_a_script_of_assignments() -> None:
 
 def test_an_empty_script_has_nothing() -> None:
     assert parse_script("") == Script((), (), (), {}, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "read -r -d '' A <<EOF\n-x 1 \\\n-y $B\nEOF\nrun $A",
+            ["-x", "1", "-y", "?${B}"],
+        ),
+        ("IFS=',' read -r A B C <<< '2,4,1'\nrun $A $C $B", ["2", "1", "4"]),
+        ("IFS=, read A B <<< 1,2,3\nrun $A $B", ["1", "2,3"]),
+        ("IFS=, read A B <<< $C\nrun $A", ["?${A}"]),
+        ("read A <<< 7\nrun $A", ["7"]),
+        ("read A <<EOF\n1\n2\nEOF\nrun $A", ["?${A}"]),
+        ("read A\nrun $A", ["?${A}"]),
+        ("A='x\ny'\nrun $(echo \"$A\" | tr '\\n' ' ' | sed 's/  \\+/ /g')", ["x", "y"]),
+        ('A=1\nrun "$(echo $A)"', ["1"]),
+        ("A=1\nrun $(echo $A | wc -c)", ["?$(...)"]),
+    ],
+)
+def test_what_is_read_and_printed(text: str, words: list[str]) -> None:
+    assert arguments(text) == words
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "is_read"),
+    [
+        ('[ -z "$IMAGE" ]', "exit 1", True),
+        ('[ -z "$IMAGE" ]', "exit 0", False),
+        ('[ -z "$IMAGE" ]', "exit", False),
+    ],
+)
+def test_a_check_for_what_is_filled_in_by_hand(
+    condition: str,
+    code: str,
+    is_read: bool,  # noqa: FBT001 - a case of the table
+) -> None:
+    script = parse_script(f'IMAGE=""\nif {condition}; then\n {code}\nfi\nrun a\n')
+    assert any(item.words[0].text == "run" for item in script.commands) == is_read
+
+
+def test_an_empty_fallback_in_quotes_is_a_word_under_its_condition() -> None:
+    assert arguments('run "${X:-}" b') == ["", "b"]
+    text = (
+        'if [ -n "${X:-}" ]; then\n A=1\nelse\n A=2\nfi\nrun $A\n'
+        'if [[ -n "${Y-}" ]] && [[ "$B" -gt 1 ]]; then\n C=(1)\nelse\n C=(2)\nfi\n'
+        "run ${C[@]}\n"
+    )
+    script = parse_script(text)
+    words = [item.words[1] for item in script.commands if item.words[0].text == "run"]
+    assert [(word.text, word.only_if) for word in words] == [
+        ("2", "X is not set"),
+        ("2", "Y is not set"),
+    ]

@@ -3,9 +3,11 @@
 Every function raises MissingEvidence where the plan does not tell.
 """
 
+from typing import Any
+
 from speccheck.validator.evidence.plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.estimate import Estimate, exactly, within
 from speccheck.validator.models.flops import (
@@ -48,7 +50,7 @@ def of_sizes(plan: TrainingPlan) -> TrainingPlan:
     for name in odd:
         leaf = leaves[name]
         note = f"{leaf.value} allows no forecast"
-        leaves[name] = leaf._replace(value=None, status="unknown", note=note)
+        leaves[name] = Value[Any](name, None, "unknown", leaf.places, note)
     return TrainingPlan(leaves)
 
 

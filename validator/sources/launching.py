@@ -147,7 +147,16 @@ _PIP = frozenset({"pip", "pip3"})
 # These install, unless told to run: `conda run -n train torchrun ...`.
 _INSTALLING = frozenset({"conda", "mamba", "micromamba", "pdm", "pipx", "poetry", "uv"})
 _NO_TRAINING = frozenset(
-    {"lm_eval", "pip", "pytest", "torch.utils.collect_env", "unittest", "venv"}
+    {
+        "lm_eval",
+        "mlperf_common",
+        "mlperf_logging",
+        "pip",
+        "pytest",
+        "torch.utils.collect_env",
+        "unittest",
+        "venv",
+    }
 )
 _WRAPPERS = 8  # words in front of srun or mpirun: `time env A=1 srun ...`
 _TASK_STARTERS = frozenset({"srun", "mpirun", "mpiexec", "orterun", "prterun"})
@@ -192,6 +201,8 @@ def launch_of(command: ShellCommand) -> LaunchCommand | None:
         return None
     position, launcher = numbers
     start = position + 1
+    if [word.text for word in words[start : start + 1]] == ["--"]:
+        start += 1  # a wrapper's: `debugpy-run -m torch.distributed.run -- ...`
     end, hidden = _split(words, start, launcher)
     own, program = words[start:end], words[end:]
     if not _is_training(own, program):
@@ -216,7 +227,17 @@ def _launcher(words: Sequence[ShellWord]) -> tuple[int, str] | None:
         if name == "-m" and following in _MODULES:
             return position + 1, _MODULES[following]
         if name.endswith(".py"):
-            return None
+            return _behind_dashes(words, position + 1)
+    return None
+
+
+def _behind_dashes(words: Sequence[ShellWord], start: int) -> tuple[int, str] | None:
+    """Where a launcher stands that a program submits: `submit.py ... -- torchrun`."""
+    for position in range(start, len(words)):
+        if words[position].text == "--":
+            submitted = _launcher(words[position + 1 :])
+            if submitted is not None:
+                return position + 1 + submitted[0], submitted[1]
     return None
 
 

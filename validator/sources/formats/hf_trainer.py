@@ -208,6 +208,8 @@ _FIELDS: Fields = {
     },
     "max_seq_length": ("batch.sequence_length", integer_text),
     "max_length": ("batch.sequence_length", integer_text),
+    # A field of programs that build on the Trainer: FastChat, LLaVA, VILA, Qwen-VL.
+    "model_max_length": ("batch.sequence_length", integer_text),
     "packing": ("batch.packing", boolean),
     "torch_dtype": ("precision.parameter_dtype", dtype),
     "dtype": ("precision.parameter_dtype", dtype),

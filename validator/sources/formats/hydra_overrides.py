@@ -55,6 +55,9 @@ _SETTING = lazy_pattern(r"[A-Za-z_]\w*\.\w[\w.-]*=")
 # Of commands that name a configuration and change nothing of it.
 _SIGNS = ("tune run", "--config-name")
 _TORCHTUNE, _NEMO_RL, _VERL = "torchtune", "nemo-rl", "verl"
+# NVIDIA-NeMo/Megatron-Bridge scripts/training, over a recipe in Python.
+_BRIDGE = "megatron-bridge"
+_BRIDGE_PROGRAMS = frozenset({"run_recipe.py", "finetune_decoder.py"})
 _NEMO_RL_PROGRAM = lazy_pattern(
     r"run_(?:grpo|dpo|sft|rm|ppo|distillation)\w*\.py|run_vlm_grpo\.py"
 )
@@ -169,6 +172,8 @@ def _format(program: ShellWord) -> str:
         return _VERL
     if _NEMO1_PROGRAM.fullmatch(name):
         return "nemo1"
+    if name in _BRIDGE_PROGRAMS:
+        return _BRIDGE
     return _NEMO_RL if _NEMO_RL_PROGRAM.fullmatch(name) else ""
 
 
@@ -281,6 +286,7 @@ def _value(training: HydraCommand, flags: Sequence[str]) -> ShellWord | None:
 _WORDS = (
     *_SIGNS,
     "megatron_",
+    *sorted(_BRIDGE_PROGRAMS),
     "run_distillation",
     "run_dpo",
     "run_grpo",

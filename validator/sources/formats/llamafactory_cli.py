@@ -1,8 +1,10 @@
-"""Launches of LLaMA-Factory: `FORCE_TORCHRUN=1 NNODES=2 llamafactory-cli train x.yaml`.
+"""Launches by the environment: `FORCE_TORCHRUN=1 llamafactory-cli train x.yaml`.
 
 The command starts torchrun by what the environment says, on all GPUs of the node where
-there are several, and merges `key=value` words over the file. Sources: LLaMA-Factory
-src/llamafactory/launcher.py, hparams/parser.py (read_args), v1/launcher.py.
+there are several, and merges `key=value` words over the file. `swift sft` and `megatron
+sft` of ms-swift do so where NNODES or NPROC_PER_NODE is set. Sources: LLaMA-Factory
+src/llamafactory/launcher.py, hparams/parser.py (read_args), v1/launcher.py; ms-swift
+swift/cli/main.py (use_torchrun, get_torchrun_args).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,11 +40,18 @@ from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.shell.script import ShellCommand, ShellWord
 
 _FORMAT = "llamafactory-cli"
-_PROGRAMS = frozenset({"llamafactory-cli", "lmf"})
 _TRAINING = frozenset({"train", "sft", "dpo", "rm"})
+_OF_SWIFT = frozenset({"swift", "megatron"})
+_SWIFT_MODES = frozenset({"pt", "sft", "rlhf"})
+_PROGRAMS = {
+    **dict.fromkeys(("llamafactory-cli", "lmf"), _TRAINING),
+    **dict.fromkeys(_OF_SWIFT, _SWIFT_MODES),
+}
 _SUFFIXES = (".yaml", ".yml", ".json")
 _NODES, _PROCESSES = "cluster.nodes", "recovery.processes_per_node"
 _GPUS = "cluster.gpus_per_node"
+# Without these ms-swift starts one process.
+_BY_TORCHRUN = frozenset({"NNODES", "NPROC_PER_NODE"})
 
 
 class CliLaunch(Record):
@@ -51,6 +60,11 @@ class CliLaunch(Record):
     program: ShellWord
     arguments: Sequence[ShellWord]
     environment: Mapping[str, ShellWord]
+
+    @property
+    def is_of_swift(self) -> bool:
+        """Whether ms-swift starts torchrun, which its environment asks for."""
+        return base_name(self.program) in _OF_SWIFT
 
 
 def detect(source: Source) -> float:
@@ -70,7 +84,7 @@ def _launch(source: Source, command: ShellCommand) -> CliLaunch | None:
         return None
     words = command.words
     for position, word in enumerate(words[:-1]):
-        if base_name(word) in _PROGRAMS and words[position + 1].text in _TRAINING:
+        if words[position + 1].text in _PROGRAMS.get(base_name(word), ()):
             environment = {
                 name: export.value for name, export in source.script.exports.items()
             }
@@ -80,7 +94,9 @@ def _launch(source: Source, command: ShellCommand) -> CliLaunch | None:
                     for assignment in command.environment
                 }
             )
-            return CliLaunch(word, words[position + 2 :], environment)
+            launch = CliLaunch(word, words[position + 2 :], environment)
+            is_plain = launch.is_of_swift and _BY_TORCHRUN.isdisjoint(environment)
+            return None if is_plain else launch
     return None
 
 
@@ -111,7 +127,10 @@ def _launched(file: str, launch: CliLaunch) -> list[Fact]:
     sheet = FactSheet(file)
     place = word_place(file, launch.program.text, launch.program)
     forced = launch.environment.get("FORCE_TORCHRUN")
-    if forced is None or boolean(forced.text) is not True:
+    if launch.is_of_swift:
+        note = "ms-swift starts torchrun where NNODES or NPROC_PER_NODE is set"
+        sheet.derive("recovery.launcher", "torchrun", note, place)
+    elif forced is None or boolean(forced.text) is not True:
         # Without it one GPU is trained on in one process, and several by torchrun.
         note = "llamafactory-cli starts torchrun where a node has several GPUs"
         sheet.facts.append(Fact("recovery.launcher", "torchrun", "default", (), note))
@@ -119,7 +138,8 @@ def _launched(file: str, launch: CliLaunch) -> list[Fact]:
         sheet.derive("recovery.launcher", "torchrun", "FORCE_TORCHRUN is set", place)
     nodes = launch.environment.get("NNODES")
     if nodes is None:
-        sheet.default(_NODES, 1, "NNODES is not set: 1 in llamafactory-cli")
+        name = base_name(launch.program)
+        sheet.default(_NODES, 1, f"NNODES is not set: 1 in {name}")
     else:
         _state(sheet, _NODES, "NNODES", nodes)
     processes = launch.environment.get("NPROC_PER_NODE")
@@ -134,7 +154,7 @@ def _launched(file: str, launch: CliLaunch) -> list[Fact]:
     if restarts is not None and "RDZV_ID" in launch.environment:
         _state(sheet, "recovery.max_restarts", "MAX_RESTARTS", restarts)
     else:
-        note = "llamafactory-cli restarts nothing without RDZV_ID and MAX_RESTARTS"
+        note = "the launcher restarts nothing without RDZV_ID and MAX_RESTARTS"
         sheet.default("recovery.max_restarts", 0, note)
     return sheet.facts
 
@@ -154,7 +174,7 @@ def _trained(source: Source, launch: CliLaunch) -> Reading | None:
     """The file with the words that replace its values; nothing without a file."""
     named = launch.arguments[0] if launch.arguments else None
     reader = Readers().find("llamafactory")
-    if named is None or not isinstance(reader, Reader):
+    if named is None or launch.is_of_swift or not isinstance(reader, Reader):
         return None
     if not named.resolved or not named.text.endswith(_SUFFIXES):
         return None

@@ -42,13 +42,23 @@ from speccheck.validator.sources.shell.script import (
 
 _FORMAT = "megatron-cli"
 _DEGREES = frozenset({"--tensor-model-parallel-size", "--model-parallel-size"})
+_SIZES = frozenset({"--num-layers", "--micro-batch-size", "--seq-length"})
 # BioNeMo has a command line of its own over Megatron-Core: `train_esm2 --precision`.
 _FOREIGN = frozenset({"--num-steps", "--precision"})
 # Tools of the same repository that take the same sizes and do not train.
 # slime and miles set the arguments of Megatron-LM anew after they are parsed: bf16,
 # the distributed optimizer, the length (slime/backends/megatron_utils/arguments.py).
 _OF_SLIME = "--actor-num-gpus-per-node"
-_NO_TRAINING = ("convert", "export", "generat", "inference", "merge", "server", "util")
+_NO_TRAINING = (
+    "analy",
+    "convert",
+    "export",
+    "generat",
+    "inference",
+    "merge",
+    "server",
+    "util",
+)
 
 
 class Arguments(Record):
@@ -80,12 +90,13 @@ def _commands(source: Source) -> Iterator[ShellCommand]:
         has_degree = not flags.isdisjoint(_DEGREES)
         if not has_degree and "--num-layers" not in flags:
             continue
+        has_sizes = flags >= _SIZES and _OF_TASKS not in flags
         if not flags.isdisjoint(_FOREIGN):
             continue
         names = [base_name(word) for word in command.words if _is_program(word)]
         is_tool = any(part in name for part in _NO_TRAINING for name in names)
         if any(name.startswith("pretrain_") for name in names) or (
-            has_degree and not is_tool
+            (has_degree or has_sizes) and not is_tool
         ):
             yield command
 

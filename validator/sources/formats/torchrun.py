@@ -159,8 +159,9 @@ def read(source: Source) -> Reading:
     sheet.facts.extend(shared_facts(parts, "launch commands"))
     state_container(sheet, source)
     named = references(source)
+    if result:
+        _state_gpus(sheet, source, result)
     if len(result) == 1:
-        _state_gpus(sheet, source, result[0])
         named = tuple(_replacing(reference, result[0], parts[0]) for reference in named)
     return Reading(sheet, _keyed(source.name, result), references=named)
 
@@ -359,18 +360,34 @@ _STATE: Mapping[str, Callable[[FactSheet, Mapping[str, Option]], None]] = {
 }
 
 
-def _state_gpus(sheet: FactSheet, source: Source, launch: LaunchCommand) -> None:
-    """A launcher that is alone on its node starts one process for each GPU there."""
-    shares_node = launch.every_task and _tasks_on_node(source, launch) != 1
+def _state_gpus(
+    sheet: FactSheet, source: Source, result: Sequence[LaunchCommand]
+) -> None:
+    """A launcher that is alone on its node starts one process for each GPU there.
+
+    Several may run side by side there, unless they stand in branches of the script.
+    """
+    are_branches = all(launch.command.conditional for launch in result)
+    shares_node = any(
+        launch.every_task and _tasks_on_node(source, launch) != 1 for launch in result
+    )
     picks_devices = any(
         assignment.name == "CUDA_VISIBLE_DEVICES"
-        for assignment in (*source.script.assignments, *launch.command.environment)
+        for assignment in (
+            *source.script.assignments,
+            *(item for launch in result for item in launch.command.environment),
+        )
     )
     for fact in list(sheet.facts):
-        if fact.name != _PROCESSES or fact.value is None:
+        if fact.name != _PROCESSES:
             continue
-        note = f"{launch.launcher} starts one process for each GPU"
-        if shares_node or picks_devices:
+        note = f"{result[0].launcher} starts one process for each GPU"
+        if fact.value is None:
+            sheet.facts.append(fact._replace(name=_GPUS))
+        elif len(result) > 1 and not are_branches:
+            reason = f"{len(result)} launch commands may share the GPUs of a node"
+            sheet.unusable(_GPUS, reason, *fact.places[:1])
+        elif shares_node or picks_devices or len(result) > 1:
             sheet.facts.append(Fact(_GPUS, fact.value, "default", fact.places, note))
         else:
             sheet.derive(_GPUS, fact.value, note, *fact.places)

@@ -80,6 +80,31 @@ _INSTALLED_GROUPS = frozenset(
         "rollout_correction",
     }
 )
+# EasyR1, which verl began as a fork of: roles below `worker` (hiyouga/EasyR1
+# verl/trainer/config.py, verl/workers/actor/config.py, at v0.3.2).
+_WORKER = "worker"
+_WORKER_FIELDS: Fields = {
+    "data": {
+        "train_files": ("data.paths", texts),
+    },
+    "worker": {
+        "actor": {
+            "micro_batch_size_per_device_for_update": (
+                "batch.micro_batch_size",
+                integer_text,
+            ),
+            "ulysses_size": ("parallelism.ulysses_size", integer_text),
+            "model": {"model_path": ("model.name_of_model", text)},
+            "optim": {"lr": ("optimizer.learning_rate", number)},
+        },
+    },
+    "trainer": {
+        "nnodes": ("cluster.nodes", integer_text),
+        "n_gpus_per_node": ("cluster.gpus_per_node", integer_text),
+        "total_epochs": ("run.epochs", number),
+        "save_checkpoint_path": ("checkpoint.directory", text),
+    },
+}
 _SFT_KEYS = ("ulysses_sequence_parallel_size", "use_remove_padding")
 _SFT_SECTIONS = frozenset({"data", "model", "optim", "trainer"})
 
@@ -153,7 +178,11 @@ def read(document: Document) -> Reading:
     sheet = FactSheet.of(document)
     data = section(document.data)
     sheet.derive("run.framework", "verl", "verl's sections", ())
-    if _OWN in data:
+    if _WORKER in data and _OWN not in data:
+        sheet.derive("run.role", "rl", "EasyR1's reinforcement learning", (_WORKER,))
+        apply(sheet, data, _WORKER_FIELDS)
+        return Reading(sheet)
+    if _OWN in data or _inherited_backend(data):
         sheet.derive("run.role", "rl", "verl's reinforcement learning", (_OWN,))
         _state_training(Config(sheet, data), _backend(data))
     else:

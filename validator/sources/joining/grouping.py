@@ -259,7 +259,12 @@ def _add_named(
     Of a script that names two files of one format nobody knows which is meant.
     """
     named = names.down.get(position, ())
-    formats = [files[number].format for number in named]
+    taken = {source.name for source in files[position].parents}
+    formats = [
+        files[number].format
+        for number in named
+        if files[number].status.path not in taken
+    ]
     for number in named:
         is_heart = files[number].role == "config"
         if (
@@ -313,9 +318,13 @@ def _joined_by_role(
             continue  # they share files: nothing is unclear about them
         # Of measurements there may be any number: runs are repeated.
         kinds = [
-            _kind(files[position]) if kind == "role" else files[position].format
-            for position in members
-            if files[position].role != "measurement"
+            item
+            for draft in inside
+            for item in {
+                _kind(files[position]) if kind == "role" else files[position].format
+                for position in draft.members
+                if files[position].role != "measurement"
+            }
         ]
         if len(set(kinds)) < len(kinds) or not _one_machine(files, members):
             continue

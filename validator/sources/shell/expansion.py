@@ -17,6 +17,7 @@ from speccheck.validator.sources.shell.syntax import (
     Parameter,
     Part,
     PlacedSpan,
+    Printed,
     TextSpan,
     WordSyntax,
     condition_of,
@@ -369,9 +370,23 @@ class Expander:
                 self._parameter(part, out, resolved=resolved)
             elif isinstance(part, Arithmetic):
                 out.add(self._arithmetic(part), part.start, part.end)
+            elif isinstance(part, Printed):
+                self._printed(part, out, resolved=resolved)
             else:
                 span = TextSpan(part.text, part.start, part.end, resolved=False)
                 out.add(span, part.start, part.end)
+
+    def _printed(self, part: Printed, out: _Fields, *, resolved: bool) -> None:
+        """Emit what `echo` prints, with a blank for each end of a line."""
+        for placed in self.value(part.words):
+            span, start, end = placed
+            span = span._replace(
+                text=span.text.replace("\n", " "), resolved=span.resolved and resolved
+            )
+            if part.quoted:
+                out.add(span, start, end)
+            else:
+                out.split(span, start, end)
 
     def _arithmetic(self, part: Arithmetic) -> TextSpan:
         collected = _Fields(splits=False)
@@ -457,6 +472,9 @@ class Expander:
         before = out.only_if
         out.only_if = before or self._unset(part)
         self._emit(part.argument, out, resolved=resolved)
+        if part.quoted and not part.argument:  # an empty word, not none
+            span = TextSpan("", part.start, part.end, resolved)
+            out.add(span, part.start, part.end)
         if part.operator[-1] == "=" and self.assign is not None:
             collected = _Fields(splits=False, only_if=out.only_if)
             self._emit(part.argument, collected, resolved=resolved)

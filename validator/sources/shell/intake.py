@@ -135,8 +135,13 @@ class Intake:
         if own is not None:
             self._flow.nested(own)
             return
+        expander = self._flow.expander
+        kept = expander.positional
+        if len(spans) > 2:  # noqa: PLR2004 - the command, the file, and what it is given
+            expander.positional = (*spans[2:],)
         if not self._read_here(self._target(span, raw)):
             self._miss(raw, span, "sources")
+        expander.positional = kept
 
     def printed(self, raw: str, span: TextSpan, offset: int) -> None:
         """Read the lines that a substitution prints as a script.

@@ -96,6 +96,8 @@ _ENV_OPTIONS = frozenset({"-u", "--unset", "-C", "--chdir", "-g", "--user"})
 _RUNS_SCRIPT = lazy_pattern(r"-[A-Za-z]*c[A-Za-z]*")
 _TAKES_ARGUMENT = lazy_pattern(r"[-+][A-Za-z]*[oO]")
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+# How a branch is left by an exit code of failure.
+_REFUSED = "exit with a failure"
 _NAME = r"[A-Za-z_][A-Za-z_0-9]*"
 _IDENTIFIER = lazy_pattern(_NAME)
 _NAMED_VALUE = lazy_pattern(rf"({_NAME})=")
@@ -452,7 +454,7 @@ class Flow:
             if outcome is CommandOutcome.FAILS:
                 continue
             if outcome is CommandOutcome.HOLDS and not branches:
-                return self._under(body, self._rests_on)
+                return self._unless_refused(self._under(body, self._rests_on))
             branches.append(self._branch([body]))
             if outcome is CommandOutcome.HOLDS:
                 self._join(branches, may_skip=False)
@@ -462,6 +464,16 @@ class Flow:
         branches.append(self._branch([statement.otherwise]))
         self._join(branches, may_skip=False)
         return CommandOutcome.LIKELY
+
+    def _unless_refused(self, outcome: CommandOutcome) -> CommandOutcome:
+        """Go on behind a check that fails: what it asks for is filled in by hand.
+
+        `if [ -z "$IMAGE" ]; then exit 1; fi` below `IMAGE=""`.
+        """
+        scope = self.expander.scope
+        if scope.stopped == _REFUSED:
+            scope.stopped = ""
+        return outcome
 
     def _for(self, statement: For) -> CommandOutcome:
         words: list[TextSpan] = []
@@ -606,6 +618,8 @@ class Flow:
             ]
             # Only a command that gives the value can fail.
             return CommandOutcome.HOLDS if all(known) else CommandOutcome.LIKELY
+        if fields[0].span().text == "read" and self._read_document(simple, fields):
+            return CommandOutcome.LIKELY
         outcome = self.builtin(fields)
         if outcome is None:
             outcome = self._run(simple, fields)
@@ -693,7 +707,7 @@ class Flow:
             if local in before:
                 scope.changes[local] = before[local]
         self.expander.positional, self._local_names = kept
-        if scope.stopped != "exit":
+        if scope.stopped not in {"exit", _REFUSED}:
             scope.stopped = ""
 
     def _given_by_files(self, spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
@@ -1035,6 +1049,48 @@ class Flow:
                 self.forget_value(span.text, (span.start, span.end))
         return CommandOutcome.UNKNOWN
 
+    def _read_document(self, simple: Simple, fields: Sequence[Field]) -> bool:
+        """`read -d '' ARGS <<EOF`, `IFS=, read A B <<< "$PAIR"`: tells if it is known.
+
+        Without an empty delimiter only the first line is read, here where the document
+        has no other.
+        """
+        words = [field.span().text for field in fields[1:]]
+        takes_all = False
+        while words[:1] in (["-r"], ["-rd"], ["-d"]):
+            option = words.pop(0)
+            if "d" in option and words[:1] != [""]:
+                return False
+            takes_all = takes_all or "d" in option
+            del words[: "d" in option]
+        names = [word for word in words if _IDENTIFIER.fullmatch(word)]
+        if not names or len(names) < len(words) or len(simple.documents) != 1:
+            return False
+        document = simple.documents[0]
+        place = fields[-1].span()
+        value = self.expander.span(document)
+        if not takes_all and "\n" in value.text.rstrip("\n"):
+            return False
+        if len(names) == 1 and not simple.assignments:
+            spans = coalesce(self.expander.value(document))
+            variable = given(spans, place.start, document.start, document.end)
+            self._set(names[0], variable._replace(exported=False))
+            return True
+        separators = [
+            self.expander.span(assignment.value).text
+            for assignment in simple.assignments
+            if assignment.name == "IFS"
+        ]
+        if not value.resolved or len(separators) != 1 or len(separators[0]) != 1:
+            return False
+        parts = value.text.split(separators[0], len(names) - 1)
+        first = 0
+        for name, part in zip(names, (*parts, *[""] * len(names)), strict=False):
+            span = cut(value, first, first + len(part))
+            first += len(part) + 1
+            self.set_value(name, span, place.start)
+        return True
+
     def _printf(self, spans: list[TextSpan]) -> CommandOutcome:
         if len(spans) > 1 and spans[1].text == "-v":
             self._read(spans[1:3])
@@ -1095,7 +1151,9 @@ class Flow:
         return CommandOutcome.LIKELY
 
     def _stop(self, spans: list[TextSpan]) -> CommandOutcome:
-        self.expander.scope.stopped = spans[0].text
+        name, *values = [span.text for span in spans]
+        is_refusal = name == "exit" and values[:1] not in ([], ["0"])
+        self.expander.scope.stopped = _REFUSED if is_refusal else name
         return CommandOutcome.LIKELY
 
     def _nothing(self, spans: list[TextSpan]) -> CommandOutcome:

@@ -28,6 +28,7 @@ from speccheck.validator.sources.shell.syntax import (
     Parameter,
     Part,
     Pipeline,
+    Printed,
     Simple,
     Statement,
     Test,
@@ -83,6 +84,12 @@ _REDIRECTION = lazy_pattern(
     rf"(?:[0-9]+|\{{{_NAME}\}})?(<<<|<<-?|<>|<&|>>|>&|>\||<(?!\()|>(?!\())|&>>?"
 )
 _STATEMENT_LINE = lazy_pattern(r"^[A-Za-z_]", re.MULTILINE)
+# `$(echo "$ARGS" | tr '\\n' ' ' | sed 's/  \\+/ /g')` prints its words on one line.
+_ECHO = lazy_pattern(r"[ \t\n]*echo[ \t]+(?:-n[ \t]+)?(?!-)")
+_OF_BLANKS = lazy_pattern(
+    r"(?:[ \t\n]*\|[ \t]*(?:tr[ \t]+(?:-s[ \t]+)?'(?:\\n| )+'(?:[ \t]+' ')?"
+    r"|sed[ \t]+(?:-[Er][ \t]+)?'s/ +\\?[+*]?/ /g'|xargs))*[ \t\n]*"
+)
 _QUOTES = lazy_pattern(r"['\"\\]")
 _DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _MAX_NESTING = 40
@@ -350,9 +357,25 @@ class Parser:
             parts.append(Arithmetic(tuple(inner), *place, quoted))
         elif text.startswith("${", position):
             parts.append(Opaque("".join(text[position:end].split()), *place, quoted))
+        elif (words := self._printed(position + 2, end - 1)) is not None:
+            parts.append(Printed(words, *place, quoted))
         else:
             parts.append(Opaque("$(...)", *place, quoted))
         return end
+
+    def _printed(self, start: int, end: int) -> WordSyntax | None:
+        """Read `echo "..."` with filters behind it that change its blanks alone."""
+        head = _ECHO.match(self.text, start, end)
+        if head is None or self._depth >= _MAX_DEPTH:
+            return None
+        before, self.position = self.position, head.end()
+        self._depth += 1
+        word = self.word()
+        self._depth -= 1
+        after, self.position = self.position, before
+        if word is None or _OF_BLANKS.fullmatch(self.text, after, end) is None:
+            return None
+        return word
 
     def closing(self, position: int) -> int:
         """Return where the bracket or backtick at a position ends; -1 when nowhere."""
@@ -505,6 +528,8 @@ class Parser:
         word = self.word()
         if word is not None and match[1] in {">", ">>", ">|"}:
             outputs.append(word)
+        if word is not None and match[1] == "<<<":
+            documents.append(word)
         if match[1] in {"<<", "<<-"}:
             written = self.text[first : self.position]
             delimiter = _QUOTES.sub("", written)

@@ -237,7 +237,16 @@ class Opaque(Record):
     quoted: bool
 
 
-Part = Literal | Parameter | Arithmetic | Opaque
+class Printed(Record):
+    """A substitution that only prints its words: `$(echo "$ARGS" | xargs)`."""
+
+    words: "WordSyntax"
+    start: int
+    end: int
+    quoted: bool
+
+
+Part = Literal | Parameter | Arithmetic | Opaque | Printed
 
 
 class WordSyntax(Record):

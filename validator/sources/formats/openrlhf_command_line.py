@@ -1,0 +1,200 @@
+"""OpenRLHF's arguments in scripts: `deepspeed --module openrlhf.cli.train_sft ...`.
+
+Releases up to 0.8 write `--micro_train_batch_size`, later ones group the same settings:
+`--train.micro_batch_size`. Under Ray each role has GPUs of its own. Sources:
+OpenRLHF/OpenRLHF openrlhf/cli/train_sft.py, train_dpo.py and train_ppo_ray.py, at
+v0.5.0 and 3c3be623; openrlhf/utils/deepspeed/deepspeed.py (engine and accumulation).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.launching import (
+    Leaf,
+    is_sure,
+    last_options,
+    may_hold_options,
+    mentions_only,
+    option_place,
+    shared_facts,
+    state_options,
+    word_place,
+)
+from speccheck.validator.sources.mapping import integer_text, number, text
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reading,
+    ScriptReader,
+    Source,
+)
+from speccheck.validator.sources.shell.script import (
+    Option,
+    ShellCommand,
+    ShellWord,
+    options,
+)
+
+_FORMAT = "openrlhf-arguments"
+_MODULE = "openrlhf.cli.train_"
+_FILES = ("train_ppo_ray.py", "openrlhf/cli/train_")
+_RAY = "train_ppo_ray"
+_OTHERS = "ds.tensor_parallel_size"
+_GLOBAL = "batch.global_batch_size"
+_COLOCATED = frozenset({"--colocate_all_models", "--train.colocate_all"})
+_LEARNING_RATES = ("learning_rate", "actor_learning_rate", "adam.lr", "actor.adam.lr")
+_LENGTHS = ("max_len", "data.max_len")
+_LEAVES: dict[str, Leaf] = {
+    f"--{name}": leaf
+    for names, leaf in (
+        (
+            ("micro_train_batch_size", "train.micro_batch_size"),
+            Leaf("batch.micro_batch_size", integer_text),
+        ),
+        (("train_batch_size", "train.batch_size"), Leaf(_GLOBAL, integer_text)),
+        (_LENGTHS, Leaf("batch.sequence_length", integer_text)),
+        (
+            ("zero_stage", "ds.zero_stage"),
+            Leaf("parallelism.sharding_stage", integer_text),
+        ),
+        (
+            ("ds_tensor_parallel_size", _OTHERS),
+            Leaf("parallelism.tensor_parallel_size", integer_text),
+        ),
+        (
+            ("ring_attn_size", "ds.ring_attn_size"),
+            Leaf("parallelism.context_parallel_size", integer_text),
+        ),
+        (
+            ("pretrain", "model.model_name_or_path", "actor.model_name_or_path"),
+            Leaf("model.name_of_model", text),
+        ),
+        (_LEARNING_RATES, Leaf("optimizer.learning_rate", number)),
+        (("lr_warmup_ratio",), Leaf("optimizer.warmup_ratio", number)),
+        (("max_norm",), Leaf("optimizer.clip_norm", number)),
+        (("max_epochs", "train.max_epochs"), Leaf("run.epochs", number)),
+        (("seed", "train.seed"), Leaf("run.seed", integer_text)),
+        (("save_path", "ckpt.output_dir"), Leaf("checkpoint.directory", text)),
+        (
+            ("logging_steps", "logger.logging_steps"),
+            Leaf("telemetry.log_interval_steps", integer_text),
+        ),
+        (("bf16",), Leaf("precision.bf16", text, present=True)),
+        (
+            ("packing_samples", "ds.packing_samples"),
+            Leaf("batch.packing", text, present=True),
+        ),
+    )
+    for name in names
+}
+
+
+class TrainingCommand(Record):
+    """A command that trains: the word that names the program, and those after it."""
+
+    program: ShellWord
+    arguments: Sequence[ShellWord]
+
+    @property
+    def is_distributed_by_ray(self) -> bool:
+        """Whether roles have GPUs of their own, which Ray places."""
+        return _RAY in self.program.text
+
+
+def detect(source: Source) -> float:
+    """Recognise it by a program of OpenRLHF that trains."""
+    return 0.85 if next(_trainings(source), None) is not None else 0.0
+
+
+def _trainings(source: Source) -> Iterator[TrainingCommand]:
+    for command in source.script.commands:
+        if not mentions_only(command) and not _holds_another(command, source):
+            yield from islice(_training(command), 1)
+
+
+def _holds_another(command: ShellCommand, source: Source) -> bool:
+    """Whether a command of the script stands in the argument of this one."""
+    return any(other.outer is command for other in source.script.commands)
+
+
+def _training(command: ShellCommand) -> Iterator[TrainingCommand]:
+    for position, word in enumerate(command.words):
+        if _is_program(word.text):
+            yield TrainingCommand(word, command.words[position + 1 :])
+
+
+def _is_program(written: str) -> bool:
+    if written.endswith(".py"):
+        return any(name in written for name in _FILES)
+    return written.startswith(_MODULE) and " " not in written
+
+
+def read(source: Source) -> Reading:
+    """Return what the arguments of the training commands state and share."""
+    sheet = FactSheet(source.name)
+    parts = [_facts(source.name, training) for training in _trainings(source)]
+    if parts:
+        sheet.facts.extend(shared_facts(parts, "training commands"))
+    return Reading(sheet)
+
+
+def _facts(file: str, training: TrainingCommand) -> list[Fact]:
+    sheet = FactSheet(file)
+    given = last_options(options(training.arguments))
+    known = {_plain(flag): option for flag, option in given.items()}
+    at = word_place(file, training.program.text, training.program)
+    sheet.derive("run.framework", "openrlhf", training.program.text, at)
+    sheet.derive("run.uses_torch", True, "OpenRLHF runs on PyTorch", at)  # noqa: FBT003 - the value
+    sheet.derive("parallelism.engine", "deepspeed", "OpenRLHF trains by DeepSpeed", at)
+    if training.is_distributed_by_ray:
+        sheet.derive("run.role", "rl", training.program.text, at)
+        _state_roles(sheet, known)
+    state_options(sheet, known, _LEAVES)
+    _state_unseen(sheet, training, given)
+    return sheet.facts
+
+
+def _plain(flag: str) -> str:
+    """Return a flag with underscores, as all of OpenRLHF's are declared."""
+    return f"--{flag[2:].replace('-', '_')}" if flag.startswith("--") else flag
+
+
+def _state_roles(sheet: FactSheet, known: dict[str, Option]) -> None:
+    """Take the global batch out where only some of the GPUs share it."""
+    if not known.keys().isdisjoint(_COLOCATED):
+        return
+    for flag, leaf in _LEAVES.items():
+        option = known.get(flag)
+        if leaf.name == _GLOBAL and option is not None and is_sure(option):
+            reason = f"the GPUs of the actor alone share the batch of {flag}"
+            sheet.unusable(_GLOBAL, reason, option_place(sheet.file, option))
+            del known[flag]
+
+
+def _state_unseen(
+    sheet: FactSheet, training: TrainingCommand, given: dict[str, Option]
+) -> None:
+    """State what is unknown where a variable may hold more flags."""
+    taken = {value for _, values, _ in given.values() for value in values[:1]}
+    hidden = next(
+        (
+            word
+            for word in training.arguments
+            if word not in taken and may_hold_options(word)
+        ),
+        None,
+    )
+    if hidden is None:
+        return
+    names = {fact.name for fact in sheet.facts}
+    place = word_place(sheet.file, hidden.text, hidden)
+    for leaf in _LEAVES.values():
+        if leaf.name not in names:
+            names.add(leaf.name)
+            sheet.unusable(leaf.name, f"may be given in {hidden.text[:60]}", place)
+
+
+READER = ScriptReader(
+    _FORMAT, "config", detect, read, words=("openrlhf", "train_ppo_ray")
+)
