@@ -66,7 +66,7 @@ def test_pytorch_job() -> None:
     assert derived["cluster.fabric"] == "efa"
     assert derived["cluster.nvlink_domain_size"] == 8
     assert read.values("default") == {
-        "cluster.shared_memory_bytes": 64 * 2**20,
+        "container.shared_memory_bytes": 64 * 2**20,
         "run.uses_torch": True,
     }
     assert read.line("cluster.gpus_per_node") == 36

@@ -27,10 +27,10 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _EFA = "efa"
 
 
-@rule(clause="COMM-054", confidence="advisory", about=("cluster.fabric_device",))
+@rule(clause="COMM-054", confidence="advisory", about=("container.fabric_device",))
 def pod_without_fabric_device(cluster: Cluster) -> Verdicts:
     """Judge the devices of a pod on machines that have EFA."""
-    device, fabric = cluster.fabric_device, cluster.fabric
+    device, fabric = container.fabric_device, cluster.fabric
     if not device.is_known or fabric.value != _EFA or cluster.nodes.or_else(1) <= 1:
         return
     if device.need() != "none":

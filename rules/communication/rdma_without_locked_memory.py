@@ -27,10 +27,10 @@ from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="FAB-006", confidence="advisory", about=("cluster.may_lock_memory",))
+@rule(clause="FAB-006", confidence="advisory", about=("container.may_lock_memory",))
 def rdma_without_locked_memory(cluster: Cluster) -> Verdicts:
     """Judge whether the container may lock memory."""
-    device, may = cluster.fabric_device, cluster.may_lock_memory
+    device, may = container.fabric_device, container.may_lock_memory
     if not may.is_known or cluster.nodes.value == 1:
         return
     if may.need():

@@ -39,12 +39,12 @@ class SharedMemory(Numbers):
     shm_min_bytes: int
 
 
-@rule(clause="COMM-050", about=("cluster.shared_memory_volume",))
+@rule(clause="COMM-050", about=("container.shared_memory_volume",))
 def shared_memory_too_small(
     cluster: Cluster, data: Data, limit: SharedMemory
 ) -> Verdicts:
     """Judge the volume at /dev/shm, and its size where it has one."""
-    volume, size = cluster.shared_memory_volume, cluster.shared_memory_bytes
+    volume, size = container.shared_memory_volume, container.shared_memory_bytes
     if not volume.is_known or cluster.accelerator_family.value not in _FAMILIES:
         return
     if volume.status == "default" and volume.value == "none":

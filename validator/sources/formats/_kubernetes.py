@@ -75,7 +75,7 @@ LAUNCHERS = (
     "torchrun",
 )
 _SHARED = "/dev/shm"  # noqa: S108 - compared with, never opened
-_VOLUME, _BYTES = "cluster.shared_memory_volume", "cluster.shared_memory_bytes"
+_VOLUME, _BYTES = "container.shared_memory_volume", "container.shared_memory_bytes"
 _DEFAULT_BYTES = 64 * 2**20  # containerd pkg/oci/mounts.go, size=65536k
 _UNITS = {
     "Ki": 2**10,
@@ -731,7 +731,7 @@ def _state_fabric_device(sheet: FactSheet, pod: Pod, container: Container) -> No
 
     A privileged container, or one with devices of the host, needs to ask for none.
     """
-    leaf = "cluster.fabric_device"
+    leaf = "container.fabric_device"
     limits = section(container.fields, container.resources, "limits")
     at = (*container.path, container.resources, "limits")
     limit = next((name for name in limits if _is_of_fabric(name)), None)
@@ -758,7 +758,7 @@ def _has_devices_of_host(pod: Pod, container: Container) -> bool:
 def _state_locking(sheet: FactSheet, container: Container) -> None:
     context = section(container.fields, "securityContext")
     at = (*container.path, "securityContext")
-    leaf = "cluster.may_lock_memory"
+    leaf = "container.may_lock_memory"
     if context.get("privileged") is True:
         path = (*at, "privileged")
         derive_switch(sheet, leaf, "a privileged container", path)

@@ -245,10 +245,10 @@ def _ray_groups(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
 
 def _state_shared_memory(job: KubernetesJob) -> None:
     """KubeRay mounts memory at /dev/shm where the pod mounts nothing there."""
-    leaf = "cluster.shared_memory_volume"
+    leaf = "container.shared_memory_volume"
     facts = job.sheet.facts
     if any(fact.name == leaf and fact.value == "none" for fact in facts):
-        own = {leaf, "cluster.shared_memory_bytes"}
+        own = {leaf, "container.shared_memory_bytes"}
         facts[:] = [fact for fact in facts if fact.name not in own]
         job.sheet.default(leaf, "memory", "KubeRay mounts memory at /dev/shm")
 
