@@ -1,4 +1,4 @@
-"""Compiles the catalogue of container engines: YAML with sources to JSON for the run."""
+"""Compiles the catalogue of container engines: YAML with sources to JSON."""
 
 from collections.abc import Mapping
 from typing import Any
