@@ -5,7 +5,7 @@ finds no InfiniBand, RoCE or EFA, and the job runs over TCP sockets of the host 
 tenth of the bandwidth, without an error.
 
 What passes: in a pod vpc.amazonaws.com/efa in the limits; in other containers
-/dev/infiniband, a privileged container, or an engine that shows the devices of the node.
+/dev/infiniband, a privileged container, or an engine that shows the node's devices.
 
 Where it does not apply: one node; machines without such a fabric, or of which no file
 speaks. A pod on InfiniBand may get its devices in ways that its manifest does not show.

@@ -443,8 +443,16 @@ def _state_started(sheet: FactSheet, source: Source) -> None:
         sheet.facts.extend(shared_facts(parts, "containers"))
 
 
-def containers_of(source: Source) -> tuple[ContainerOptions, ...]:
-    """Return the containers of the commands that train; all where none is seen to."""
+def containers_of(
+    source: Source, *, only_training: bool = False
+) -> tuple[ContainerOptions, ...]:
+    """Return the containers of the commands that train; all where none is seen to.
+
+    Args:
+        source: a script.
+        only_training: those of commands that train, and none where one trains outside.
+
+    """
     commands = [
         command for command in source.script.commands if not mentions_only(command)
     ]
@@ -465,10 +473,65 @@ def containers_of(source: Source) -> tuple[ContainerOptions, ...]:
                 (training if trains else others)[holder.line] = started
                 break
             holder = holder.outer
+        if trains and holder is None and only_training:
+            return ()
+    if only_training:
+        return (*training.values(),)
     chosen = training or others
     if not chosen and (by_job := _of_directives(source)) is not None:
         return (by_job,)
     return (*chosen.values(),)
+
+
+class EnvironmentBarrier(Record):
+    """A container that lets in only the variables that its command names.
+
+    Attributes:
+        engine: of the container.
+        names: of the variables that get in.
+        line: of the script where its command begins; what is set below it is inside.
+        file: of that script.
+
+    """
+
+    engine: Engine
+    names: frozenset[str]
+    line: int
+    file: str
+
+    def keeps_out(self, name: str, place: Place) -> bool:
+        """Return whether a variable that is set at a place does not get in."""
+        if name in self.names or place.span is None or place.file != self.file:
+            return False
+        return place.span.line < self.line
+
+
+def container_that_keeps_out(source: Source) -> EnvironmentBarrier | None:
+    """Return the container of all training commands, where it keeps variables out.
+
+    None where a training runs outside of it, or something unseen may name more.
+    """
+    if _STARTS.search(source.text) is None:
+        return None
+    containers = containers_of(source, only_training=True)
+    sheet = FactSheet(source.name)
+    for options in containers:
+        _state_environment(sheet, options)
+    takes = [fact.value for fact in sheet.facts if fact.name == _CALLER]
+    if not takes or any(value is not False for value in takes):
+        return None
+    given = [
+        setting.text.partition("=")[0]
+        for options in containers
+        for setting in options.every("variables")
+    ]
+    lines = [
+        options.at.span.line
+        for options in containers
+        if isinstance(options.at, Place) and options.at.span is not None
+    ]
+    names = frozenset(given)
+    return EnvironmentBarrier(containers[0].engine, names, min(lines), source.name)
 
 
 def _started_by(

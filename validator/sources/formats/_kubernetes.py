@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from speccheck.validator.catalogue.containers import engines
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Opening, Variable
@@ -76,7 +77,6 @@ LAUNCHERS = (
 )
 _SHARED = "/dev/shm"  # noqa: S108 - compared with, never opened
 _VOLUME, _BYTES = "container.shared_memory_volume", "container.shared_memory_bytes"
-_DEFAULT_BYTES = 64 * 2**20  # containerd pkg/oci/mounts.go, size=65536k
 _UNITS = {
     "Ki": 2**10,
     "Mi": 2**20,
@@ -639,9 +639,45 @@ def state_resources(sheet: FactSheet, pod: Pod) -> None:
     if not pod.spec or not pod.containers:
         return
     container = pod.trainers()[0]
+    engine = engines()["kubernetes"]
+    sheet.derive("container.engine", engine.id, "a pod", container.path)
+    _state_namespaces(sheet, pod, container)
     _state_shared_memory(sheet, pod, container)
     _state_processors(sheet, pod.trainers())
     _state_fabric_device(sheet, pod, container)
+
+
+def _state_namespaces(sheet: FactSheet, pod: Pod, container: Container) -> None:
+    """The image, and what the pod shares with its node."""
+    image = container.fields.get("image")
+    if isinstance(image, str) and "$" not in image:
+        sheet.state("container.image", image, (*container.path, "image"))
+    engine = engines()["kubernetes"]
+    shared = (("hostIPC", "container.ipc"), ("hostNetwork", "container.network"))
+    for key, leaf in shared:
+        value = pod.spec.get(key)
+        if value is True:
+            sheet.derive(leaf, "host", key, (*pod.path, key))
+        elif value in {None, False}:
+            setting = leaf.partition(".")[2]
+            sheet.default(leaf, engine.default(setting), f"{key} is not set")
+    accelerators = container.accelerators
+    if accelerators is not None and accelerators[1].paths:
+        name, count = accelerators
+        sheet.derive("container.accelerators", name, "asked for", *count.paths)
+    mounts = [
+        path
+        for item in items(container.fields.get("volumeMounts"))
+        if isinstance(path := section(item).get("mountPath"), str)
+    ]
+    if mounts:
+        at = (*container.path, "volumeMounts")
+        sheet.derive("container.mounts", tuple(mounts), f"{len(mounts)} mounts", at)
+    added = section(container.fields, "securityContext", "capabilities").get("add")
+    names = tuple(item for item in items(added) if isinstance(item, str))
+    if names:
+        at = (*container.path, "securityContext", "capabilities", "add")
+        sheet.derive("container.capabilities", names, "added", at)
 
 
 def quantity(value: object) -> float | None:
@@ -676,7 +712,8 @@ def _state_shared_memory(sheet: FactSheet, pod: Pod, container: Container) -> No
         return  # a template fills them in
     sheet.derive(_VOLUME, "none", "nothing is mounted at /dev/shm", container.path)
     note = "the container runtime's default: 64 MiB"
-    sheet.default(_BYTES, _DEFAULT_BYTES, note)
+    size = int(engines()["kubernetes"].default("shm_bytes"))
+    sheet.default(_BYTES, size, note)
 
 
 def _ipc(pod: Pod) -> KeyPath:

@@ -1,0 +1,61 @@
+"""A container that starts ranks and gets no GPU.
+
+Why it hurts: the processes inside see no device: torch.cuda.is_available() is false,
+and every rank stops as it picks its GPU.
+
+What passes: an option that gives GPUs, or an engine that shows those of the node.
+
+Where it does not apply: pods, which get what their resources say; jobs of which no file
+says that they use GPUs. A site may have made the runtime of NVIDIA the default, or
+have `always use nv` in its configuration: hence advice.
+
+Source: docker/cli container_run.md (--gpus); apptainer action_flags.go (--nv).
+
+Bad::
+
+    docker run --ipc=host image torchrun --nproc-per-node=8 train.py
+
+Good::
+
+    docker run --gpus all --ipc=host image torchrun --nproc-per-node=8 train.py
+"""
+
+from speccheck.validator.evidence.plan import Cluster, Container
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_NONE, _POD = "none", "kubernetes"
+_OPTIONS = {"nvidia": "--nv", "amd": "--rocm"}
+_DEVICES = "--device=/dev/kfd --device=/dev/dri"
+
+
+@rule(clause="COMM-017", confidence="advisory", about=("container.accelerators",))
+def container_without_accelerators(container: Container, cluster: Cluster) -> Verdicts:
+    """Judge the devices that a container is started with."""
+    given = container.accelerators
+    family = cluster.accelerator_family.or_else("")
+    if container.engine.value == _POD or family not in _OPTIONS:
+        return
+    if not given.is_known and not given.places:
+        return
+    if given.need() != _NONE:
+        yield passed(at=given, measured=given.need())
+        return
+    engine = container.engine.need()
+    yield fail(
+        f"{engine} starts the container without GPUs",
+        at=given,
+        measured=_NONE,
+        required="GPUs of the node",
+        cost="every rank stops as it picks its GPU, unless the site gives them to all",
+        remedy=_remedy(engine, family),
+    )
+
+
+def _remedy(engine: str, family: str) -> str:
+    if engine == "apptainer":
+        return f"Add {_OPTIONS[family]}."
+    if engine == "compose":
+        return "Set gpus: all for the service."
+    if family == "amd":
+        return f"Add {_DEVICES}."
+    return "Add --gpus all."
