@@ -3,7 +3,8 @@
 Why it hurts: the processes inside see no device: torch.cuda.is_available() is false,
 and every rank stops as it picks its GPU.
 
-What passes: an option that gives GPUs, or an engine that shows those of the node.
+What passes: an option that gives GPUs, or an engine that shows those of the node. ROCm
+needs no more than their device files, CUDA the libraries of the driver as well.
 
 Where it does not apply: pods, which get what their resources say; jobs of which no file
 says that they use GPUs. A site may have made the runtime of NVIDIA the default, or
@@ -24,8 +25,11 @@ from speccheck.validator.evidence.plan import Cluster, Container
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _NONE, _POD = "none", "kubernetes"
-_OPTIONS = {"nvidia": "--nv", "amd": "--rocm"}
-_DEVICES = "--device=/dev/kfd --device=/dev/dri"
+_NO_LIBRARIES = "devices"  # enough for ROCm, whose libraries are those of the image
+_OPTIONS = {
+    "nvidia": "--gpus all",
+    "amd": "--device=/dev/kfd --device=/dev/dri",
+}
 
 
 @rule(clause="COMM-017", confidence="advisory", about=("container.accelerators",))
@@ -37,12 +41,14 @@ def container_without_accelerators(container: Container, cluster: Cluster) -> Ve
         return
     if not given.is_known and not given.places:
         return
-    if given.need() != _NONE:
+    lacks_libraries = given.need() == _NO_LIBRARIES and family == "nvidia"
+    if given.need() != _NONE and not lacks_libraries:
         yield passed(at=given, measured=given.need())
         return
     engine = container.engine.need()
     yield fail(
-        f"{engine} starts the container without GPUs",
+        f"{engine} starts the container without "
+        + ("the libraries of the GPU driver" if lacks_libraries else "GPUs"),
         at=given,
         measured=_NONE,
         required="GPUs of the node",
@@ -53,9 +59,7 @@ def container_without_accelerators(container: Container, cluster: Cluster) -> Ve
 
 def _remedy(engine: str, family: str) -> str:
     if engine == "apptainer":
-        return f"Add {_OPTIONS[family]}."
+        return "Add --nv."
     if engine == "compose":
         return "Set gpus: all for the service."
-    if family == "amd":
-        return f"Add {_DEVICES}."
-    return "Add --gpus all."
+    return f"Add {_OPTIONS[family]}."

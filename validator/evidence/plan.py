@@ -85,7 +85,7 @@ class Container(Section):
     network: Value[str] = Value("container.network")
     locked_memory_bytes: Value[int] = Value("container.locked_memory_bytes")  # -1: any
     may_lock_memory: Value[bool] = Value("container.may_lock_memory")
-    # none, host (those of the node), or as written
+    # none, host (those of the node), devices (without libraries), or as written
     accelerators: Value[str] = Value("container.accelerators")
     # of the network: none, host (those of the node), or its name
     fabric_device: Value[str] = Value("container.fabric_device")

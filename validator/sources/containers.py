@@ -63,8 +63,6 @@ _RUNTIMES = {"nvidia": "nvidia", "amd": "amd", "habana": "gaudi"}
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _ROOT = frozenset({"0", "root", "0:0", "root:root"})
 _PROGRAMS = ("accelerate", "deepspeed", "python", "torchrun")
-_STARTERS = ("accelerate", "bash", "deepspeed", "env", "mpi", "python", "torchrun")
-_SHELLS = frozenset({"sh", "bash", "zsh"})
 _GPUS_OF_ENGINE = {"nvidia-docker": "all"}
 
 
@@ -151,10 +149,9 @@ def _ends(text: str, engine: Engine) -> tuple[str, str]:
     """Return both ends of `outside:inside:flags`; one path alone names both."""
     outside, colon, rest = text.partition(":")
     if not colon:
-        is_same = engine.default("devices") == "host" and "$" not in text
-        return text, _normal(text) if is_same or text.startswith("/") else ""
-    inside = rest.partition(":")[0]
-    return outside, "" if "$" in inside else _normal(inside)
+        is_open = "$" in text and engine.default("devices") != "host"
+        return text, "" if is_open else _normal(text)
+    return outside, _normal(rest.partition(":")[0])
 
 
 def _normal(path: str) -> str:
@@ -163,6 +160,8 @@ def _normal(path: str) -> str:
 
 def _is_open(options: ContainerOptions, mounts: Sequence[Mount]) -> str:
     """Return why not all mounts are known; empty where they are."""
+    if options.engine.default("devices") == "host":
+        return options.hidden
     for mount in mounts:
         if not mount.inside:
             return f"{mount.outside[:60]} may mount more"
@@ -272,13 +271,13 @@ def _state_accelerators(sheet: FactSheet, options: ContainerOptions) -> None:
             sheet.facts.append(Fact(_FAMILY, "nvidia", "default", (), "--gpus"))
         return
     given = (*options.every("devices"), *options.every("cdi"))
-    for device in given:
-        for name, family in _FAMILIES.items():
-            if device.text.startswith(name):
-                sheet.derive(_GPUS, device.text.partition(":")[0], "", device.at)
-                if family:
-                    sheet.facts.append(Fact(_FAMILY, family, "default", (), name))
-                return
+    for name, family in _FAMILIES.items():
+        device = next((each for each in given if each.text.startswith(name)), None)
+        if device is not None:
+            sheet.derive(_GPUS, device.text.partition(":")[0], "", device.at)
+            if family:
+                sheet.facts.append(Fact(_FAMILY, family, "default", (), name))
+            return
     runtime = options.last("runtime")
     doubt = _doubt_on_accelerators(options)
     if runtime is not None and runtime.text in _RUNTIMES:
@@ -619,8 +618,10 @@ def _options_follow(words: Sequence[ShellWord], position: int) -> bool:
     """Return whether an unresolved word may stand for options before an image."""
     if position + 1 >= len(words):
         return False
-    name = base_name(words[position + 1])
-    return not (name.startswith(_STARTERS) or name in _SHELLS or name.endswith(".sh"))
+    following = words[position + 1].text
+    if following.startswith(("/", "./")) or following.endswith(SCRIPT_SUFFIXES):
+        return False  # a program
+    return following[:1] in {"-", "$"} or "/" in following or ":" in following
 
 
 def _take_option(
