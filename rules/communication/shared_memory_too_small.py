@@ -27,6 +27,7 @@ from speccheck.validator.evidence.plan import Cluster, Container, Data, Recovery
 from speccheck.validator.models.units import mebibytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
+_SEVERAL = 2  # where it is not known how many
 _FAMILIES = frozenset({"nvidia", "amd"})
 
 
@@ -46,19 +47,25 @@ def shared_memory_too_small(
 ) -> Verdicts:
     """Judge what lies at /dev/shm, and its size where it has one."""
     volume, size = container.shared_memory_volume, container.shared_memory_bytes
-    if not volume.is_known or cluster.accelerator_family.value not in _FAMILIES:
+    if not volume.is_known and not volume.places:
         return
-    if volume.status == "default" and volume.value == "none":
+    if cluster.accelerator_family.value not in _FAMILIES:
+        return
+    if volume.status == "default" and volume.need() == "none":
         return
     workers = data.workers.or_else(0)
     gpus = cluster.gpus_per_node
     if not gpus.is_known and recovery.processes_per_node.is_known:
         gpus = recovery.processes_per_node
-    if not workers and gpus.need() <= 1:
+    if not workers and gpus.or_else(_SEVERAL) <= 1:
         return
     at = [size if size.places else volume, gpus]
-    has_no_limit = size.value is None and not size.places
-    if has_no_limit or size.need() >= limit.shm_min_bytes:
+    if size.value is None and not size.places:
+        yield passed(at=volume, measured=volume.need())
+        return
+    if not workers:
+        gpus.need()
+    if size.need() >= limit.shm_min_bytes:
         yield passed(at=volume, measured=volume.need())
         return
     count = gpus.or_else(1)

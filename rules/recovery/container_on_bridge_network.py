@@ -34,16 +34,16 @@ def container_on_bridge_network(container: Container, cluster: Cluster) -> Verdi
     network = container.network
     if not network.is_known and not network.places:
         return
-    if network.value == _POD or cluster.nodes.need() <= 1:
+    if network.value == _POD or cluster.nodes.or_else(1) <= 1:
         return
     at = [network, cluster.nodes]
     if network.need() not in _ISOLATED:
         yield passed(at=at, measured=network.need())
         return
-    engine = container.engine.or_else("the engine")
+    engine = container.engine.or_else("")
     yield fail(
-        f"the container is on the {network.need()} network of {engine}, and the job "
-        f"has {cluster.nodes.need():,} nodes",
+        f"the container is on the {network.need()} network, and the job has "
+        f"{cluster.nodes.need():,} nodes",
         at=at,
         measured=network.need(),
         required="host",

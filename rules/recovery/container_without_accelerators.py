@@ -21,7 +21,7 @@ Good::
     docker run --gpus all --ipc=host image torchrun --nproc-per-node=8 train.py
 """
 
-from speccheck.validator.evidence.plan import Cluster, Container
+from speccheck.validator.evidence.plan import Cluster, Container, Recovery
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _NONE, _POD = "none", "kubernetes"
@@ -33,13 +33,16 @@ _OPTIONS = {
 
 
 @rule(clause="COMM-017", confidence="advisory", about=("container.accelerators",))
-def container_without_accelerators(container: Container, cluster: Cluster) -> Verdicts:
+def container_without_accelerators(
+    container: Container, cluster: Cluster, recovery: Recovery
+) -> Verdicts:
     """Judge the devices that a container is started with."""
     given = container.accelerators
     family = cluster.accelerator_family.or_else("")
     if container.engine.value == _POD or family not in _OPTIONS:
         return
-    if not given.is_known and not given.places:
+    launched = recovery.processes_per_node.is_known or cluster.gpus_per_node.is_known
+    if not launched or (not given.is_known and not given.places):
         return
     lacks_libraries = given.need() == _NO_LIBRARIES and family == "nvidia"
     if given.need() != _NONE and not lacks_libraries:
@@ -47,7 +50,7 @@ def container_without_accelerators(container: Container, cluster: Cluster) -> Ve
         return
     engine = container.engine.need()
     yield fail(
-        f"{engine} starts the container without "
+        "the container is started without "
         + ("the libraries of the GPU driver" if lacks_libraries else "GPUs"),
         at=given,
         measured=_NONE,

@@ -457,9 +457,10 @@ def containers_of(
     ]
     named = {
         name.text: started
-        for command in commands
+        for command in reversed(commands)
         if (started := _started_by(source.name, command, {})) is not None
         for name in started.every("name")
+        if started.last("image") is not None
     }
     training: dict[int, ContainerOptions] = {}
     others: dict[int, ContainerOptions] = {}
@@ -548,7 +549,7 @@ def _started_by(
         if engine.marks:
             started = _of_starter(file, engine, words[position:])
             if started is not None:
-                return started
+                return _with_image(started, named)
             continue
         start, verb = _verb(engine, words, position + 1)
         if verb in engine.entering:
@@ -713,6 +714,18 @@ def _entered(
         if name in {"variables", "variable_files", "privileged"}
     }
     return started._replace(settings={**started.settings, **added})
+
+
+def _with_image(
+    started: ContainerOptions, named: Mapping[str, ContainerOptions]
+) -> ContainerOptions:
+    """Return a container with the image that another step has given its name to."""
+    name = started.last("name")
+    first = named.get(name.text) if name is not None else None
+    if first is None or started.last("image") is not None:
+        return started
+    image = first.every("image")
+    return started._replace(settings={**started.settings, "image": image})
 
 
 def _of_starter(
