@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.evidence.record import Record
@@ -60,17 +61,17 @@ def engines_by_command() -> Mapping[str, Engine]:
     return {name: engine for engine in engines().values() for name in engine.commands}
 
 
-def _engine(row: Mapping[str, object]) -> Engine:
-    fields = {
-        name: _frozen(name, value) for name, value in row.items() if value is not None
-    }
-    return Engine(**fields)
-
-
-def _frozen(name: str, value: object) -> object:
-    if isinstance(value, list):
-        return (frozenset if name in _SETS else tuple)(value)
-    return value
-
-
-_SETS = frozenset({"lists", "switches"})
+def _engine(row: Mapping[str, Any]) -> Engine:
+    return Engine(
+        id=row["id"],
+        defaults=row["defaults"],
+        source=row["source"],
+        commands=tuple(row.get("commands", ())),
+        verbs=tuple(row.get("verbs", ())),
+        entering=tuple(row.get("entering", ())),
+        marks=row.get("marks", ""),
+        options=row.get("options", {}),
+        present=row.get("present", {}),
+        switches=frozenset(row.get("switches", ())),
+        lists=frozenset(row.get("lists", ())),
+    )

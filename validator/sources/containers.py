@@ -116,7 +116,7 @@ def state_container_options(sheet: FactSheet, options: ContainerOptions) -> None
         sheet.derive(_MOUNTS, known, note, *(mount.at for mount in mounts))
 
 
-class Mount(Record):
+class ContainerMount(Record):
     """Something mounted into a container: empty `inside` where it is not known."""
 
     outside: str
@@ -126,23 +126,27 @@ class Mount(Record):
     at: KeyPath | Place
 
 
-def _mounts(options: ContainerOptions) -> Iterator[Mount]:
+def _mounts(options: ContainerOptions) -> Iterator[ContainerMount]:
     for setting in options.every("mounts"):
         outside, inside = _ends(setting.text, options.engine)
-        yield Mount(outside, inside, is_memory=False, size="", at=setting.at)
+        yield ContainerMount(outside, inside, is_memory=False, size="", at=setting.at)
     for setting in options.every("mount_fields"):
         parts = (part.partition("=") for part in setting.text.split(","))
         given = {name: value for name, _, value in parts}
-        inside = given.get("dst") or given.get("destination") or given.get("target")
+        target = given.get("dst") or given.get("destination") or given.get("target")
         is_memory = given.get("type") == "tmpfs"
         outside = given.get("src") or given.get("source") or ""
         size = given.get("tmpfs-size", "")
-        yield Mount(outside, _normal(inside or ""), is_memory, size, setting.at)
+        yield ContainerMount(
+            outside, _normal(target or ""), is_memory, size, setting.at
+        )
     for setting in options.every("tmpfs"):
         inside, _, rest = setting.text.partition(":")
         sizes = [part[5:] for part in rest.split(",") if part.startswith("size=")]
         size = sizes[-1] if sizes else ""
-        yield Mount("", _normal(inside), is_memory=True, size=size, at=setting.at)
+        yield ContainerMount(
+            "", _normal(inside), is_memory=True, size=size, at=setting.at
+        )
 
 
 def _ends(text: str, engine: Engine) -> tuple[str, str]:
@@ -158,7 +162,7 @@ def _normal(path: str) -> str:
     return path.rstrip("/") or path
 
 
-def _is_open(options: ContainerOptions, mounts: Sequence[Mount]) -> str:
+def _is_open(options: ContainerOptions, mounts: Sequence[ContainerMount]) -> str:
     """Return why not all mounts are known; empty where they are."""
     if options.engine.default("devices") == "host":
         return options.hidden
@@ -180,7 +184,7 @@ def _state_text(sheet: FactSheet, leaf: str, setting: Setting | None) -> None:
 
 
 def _state_shared_memory(
-    sheet: FactSheet, options: ContainerOptions, mounts: Sequence[Mount]
+    sheet: FactSheet, options: ContainerOptions, mounts: Sequence[ContainerMount]
 ) -> None:
     """What lies at /dev/shm, and its size; that of the node has no limit of its own."""
     ipc = options.last("ipc")
@@ -310,7 +314,7 @@ def _doubt_on_accelerators(options: ContainerOptions) -> Setting | None:
 
 
 def _state_fabric_device(
-    sheet: FactSheet, options: ContainerOptions, mounts: Sequence[Mount]
+    sheet: FactSheet, options: ContainerOptions, mounts: Sequence[ContainerMount]
 ) -> None:
     """The devices of the network that a container sees."""
     for device in options.every("devices"):

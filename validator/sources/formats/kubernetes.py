@@ -15,7 +15,7 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import (
     LAUNCHERS,
-    Container,
+    PodContainer,
     KubernetesJob,
     Pod,
     ReplicaCount,
@@ -293,7 +293,7 @@ def _read_runtime(format_id: str, document: Document) -> Reading:
 def _read_train_job(document: Document) -> Reading:
     trainer = section(document.data, "spec", "trainer")
     at: KeyPath = ("spec", "trainer")
-    container = Container(at, trainer, "resourcesPerNode")
+    container = PodContainer(at, trainer, "resourcesPerNode")
     count = count_at(trainer, "numNodes", at, None)
     groups = (
         [ReplicaGroup(Pod(at, {}, (container,)), count, trains=True)] if trainer else []
