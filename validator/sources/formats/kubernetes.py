@@ -15,9 +15,9 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import (
     LAUNCHERS,
-    PodContainer,
     KubernetesJob,
     Pod,
+    PodContainer,
     ReplicaCount,
     ReplicaGroup,
     count_at,
