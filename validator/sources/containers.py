@@ -60,6 +60,7 @@ _FAMILIES = {
     "habana": "gaudi",
 }
 _RUNTIMES = {"nvidia": "nvidia", "amd": "amd", "habana": "gaudi"}
+_IMAGES = (".sif", ".simg", ".img", ".sqsh")
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _ROOT = frozenset({"0", "root", "0:0", "root:root"})
 _PROGRAMS = ("accelerate", "deepspeed", "python", "torchrun")
@@ -624,6 +625,8 @@ def _options_follow(words: Sequence[ShellWord], position: int) -> bool:
     if position + 1 >= len(words):
         return False
     following = words[position + 1].text
+    if following.endswith(_IMAGES):
+        return True
     if following.startswith(("/", "./")) or following.endswith(SCRIPT_SUFFIXES):
         return False  # a program
     return following[:1] in {"-", "$"} or "/" in following or ":" in following
