@@ -94,6 +94,7 @@ def test_docker_run_without_options() -> None:
         ("apptainer exec --nv image.sif", "accelerators", "all"),
         ("apptainer exec image.sif", "accelerators", "devices"),
         ("apptainer exec $OPTIONS /images/a.sif", "image", "/images/a.sif"),
+        ("apptainer exec {image}", "image", "?"),
         ("apptainer -q exec -B /a,/b:/c image.sif", "mounts", ("/a", "/c")),
         ("singularity exec --contain image.sif", "shared_memory_volume", "?"),
         ("singularity exec --containall image.sif", "takes_environment", False),

@@ -45,6 +45,8 @@ _CALLER, _VARIABLES = "container.takes_environment", "container.variables"
 _MOUNTS = "container.mounts"
 _FAMILY = "cluster.accelerator_family"
 _SIZE = lazy_pattern(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?$")
+# What another tool, or a reader, fills in: `{image}`, `<folder>`; not `${IMAGE}`.
+_PLACEHOLDER = lazy_pattern(r"(?<!\$)\{\w+\}|<[^<>]+>")
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _FABRIC = ("/dev/infiniband", "/dev/fuse_efa", "infiniband", "uverbs", "rdma")
 _FAMILIES = {
@@ -111,10 +113,11 @@ def state_container_options(sheet: FactSheet, options: ContainerOptions) -> None
     _state_fabric_device(sheet, options, mounts)
     _state_locked_memory(sheet, options)
     _state_environment(sheet, options)
-    known = tuple(mount.inside for mount in mounts if mount.inside)
+    known = [each for each in mounts if each.inside and "$" not in each.inside]
     if known:
         note = f"{len(known)} mounts"
-        sheet.derive(_MOUNTS, known, note, *(mount.at for mount in mounts))
+        places = tuple(each.inside for each in known)
+        sheet.derive(_MOUNTS, places, note, *(each.at for each in known))
 
 
 class ContainerMount(Record):
@@ -696,6 +699,10 @@ def _add(
     key = flag or word.text.partition("=")[0] if name != "image" else "image"
     place = word_place(file, key, word)
     reason = "" if word.resolved else unresolved(word)
+    if _PLACEHOLDER.search(text) is not None:
+        if name == "mounts":
+            return
+        reason = f"{text[:60]} is to be filled in"
     if name in {"variables", "mounts"} and "$" in word.text:
         reason = ""  # what counts of them is read part by part
     for part in text.split(",") if name in engine.lists else [text]:
