@@ -86,6 +86,8 @@ def test_a_service_that_extends_another_may_have_more() -> None:
         ("torchrun train.py", 0.9),
         ("python finetune.py --lr 1e-4", 0.7),
         ("bash -c 'cd /work && accelerate launch train.py'", 0.9),
+        ("python tools/run_pretraining.py", 0.7),
+        ("python main.py", 0.0),
         ("vllm serve model", 0.0),
         ("python -m http.server", 0.0),
         ("sleep infinity", 0.0),

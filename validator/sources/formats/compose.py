@@ -39,8 +39,8 @@ from speccheck.validator.sources.reader import (
 
 _FORMAT = "compose"
 _LAUNCHED, _TRAINS = 0.9, 0.7
-# A program of this name trains, with or without a launcher.
-_TRAINING = ("train", "finetune", "fine_tune", "pretrain", "sft", "main")
+# A program with one of these in its name trains, with or without a launcher.
+_TRAINING = ("train", "finetune", "fine_tune", "sft")
 _RESERVED = ("deploy", "resources", "reservations", "devices")
 
 
@@ -94,7 +94,7 @@ def _runs_training(script: Source) -> bool:
         for command in script.script.commands
         if (program := python_program(command)) is not None
     ]
-    return any(name.startswith(_TRAINING) for name in programs)
+    return any(word in name for name in programs for word in _TRAINING)
 
 
 def read(document: Document) -> Reading:
