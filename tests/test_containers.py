@@ -139,6 +139,15 @@ def test_the_container_of_the_training_counts_and_no_other() -> None:
     assert (read["image"], read["fabric_device"]) == ("image:1", "none")
 
 
+def test_variables_that_stand_for_options_of_apptainer() -> None:
+    read = facts(
+        "export APPTAINER_NV=1 SINGULARITY_BIND=/data,/scratch:/work\n"
+        f"apptainer exec image.sif {TRAINING}\n"
+    )
+    assert read["accelerators"] == "all"
+    assert read["mounts"] == ("/data", "/work")
+
+
 def test_directives_that_put_the_whole_script_into_a_container() -> None:
     read = facts(
         "#!/bin/bash\n#SBATCH --container-image=image.sqsh\n"

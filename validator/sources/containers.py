@@ -29,6 +29,7 @@ from speccheck.validator.sources.mapping import derive_switch
 from speccheck.validator.sources.reader import Fact, FactSheet, Source
 from speccheck.validator.sources.shell.script import (
     Directive,
+    ShellAssignment,
     ShellCommand,
     ShellWord,
 )
@@ -66,6 +67,8 @@ _IMAGES = (".sif", ".simg", ".img", ".sqsh")
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _ROOT = frozenset({"0", "root", "0:0", "root:root"})
 _PROGRAMS = ("accelerate", "deepspeed", "python", "torchrun")
+_APPTAINER = "apptainer"
+_PREFIXES = frozenset({"APPTAINER", "SINGULARITY"})  # of variables for its options
 _GPUS_OF_ENGINE = {"nvidia-docker": "all"}
 
 
@@ -488,7 +491,31 @@ def containers_of(
     chosen = training or others
     if not chosen and (by_job := _of_directives(source)) is not None:
         return (by_job,)
-    return (*chosen.values(),)
+    exports = source.script.exports
+    return tuple(
+        _with_variables(each, exports, source.name) for each in chosen.values()
+    )
+
+
+def _with_variables(
+    options: ContainerOptions, exports: Mapping[str, ShellAssignment], file: str
+) -> ContainerOptions:
+    """Return a container with the options that variables of apptainer set.
+
+    Each option has one: APPTAINER_NV, APPTAINER_BIND; the command line wins.
+    """
+    if options.engine.id != _APPTAINER:
+        return options
+    settings: dict[str, list[Setting]] = {}
+    for name, assignment in exports.items():
+        prefix, _, rest = name.partition("_")
+        setting = options.engine.options.get(f"--{rest.lower()}")
+        if prefix not in _PREFIXES or setting is None or setting in options.settings:
+            continue
+        text = options.engine.present.get(setting, assignment.value.text)
+        _add(settings, setting, text, file, assignment.value, options.engine, name)
+    given = {name: tuple(values) for name, values in settings.items()}
+    return options._replace(settings={**given, **options.settings})
 
 
 class EnvironmentBarrier(Record):
