@@ -3,10 +3,8 @@
 import pytest
 
 from speccheck.validator.catalogue.containers import engines
-from speccheck.validator.sources.containers import (
-    containers_of,
-    state_container_options,
-)
+from speccheck.validator.sources.container_commands import containers_of
+from speccheck.validator.sources.containers import state_container_options
 from speccheck.validator.sources.reader import FactSheet, Source
 
 TRAINING = "torchrun --nproc-per-node=8 train.py"

@@ -8,7 +8,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.secrets import secret_kind
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.containers import container_that_keeps_out
+from speccheck.validator.sources.container_commands import container_that_keeps_out
 from speccheck.validator.sources.formats import nccl_conf
 from speccheck.validator.sources.launching import (
     base_name,

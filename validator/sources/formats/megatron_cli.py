@@ -8,7 +8,7 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.containers import state_container
+from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.formats._megatron import (
     LEAVES,
     Flag,

@@ -14,7 +14,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.containers import state_container
+from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.context import gpu_facts
 from speccheck.validator.sources.launching import (
     base_name,
