@@ -22,7 +22,7 @@ Good::
     docker run --gpus all --shm-size=32g image torchrun --nproc-per-node=8 train.py
 """
 
-from speccheck.rules.communication._containers import POD, WITH_OPTIONS
+from speccheck.rules.communication._containers import POD
 from speccheck.validator.evidence.plan import Cluster, Container, Data, Recovery
 from speccheck.validator.models.units import mebibytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
@@ -87,5 +87,4 @@ _OPTION = "Start the container with --shm-size=16g or more, or with --ipc=host."
 _REMEDIES = {
     POD: "Mount an emptyDir volume with medium Memory at /dev/shm.",
     "compose": "Set shm_size: 16g or more, or ipc: host, for the service.",
-    **dict.fromkeys(WITH_OPTIONS, _OPTION),
 }
