@@ -47,6 +47,7 @@ pytorchReplicaSpecs:
 def test_pytorch_job() -> None:
     read = read_object("PyTorchJob", PYTORCH_JOB)
     assert read.values("stated") == {
+        "container.image": "pytorch/pytorch:2.7.0-cuda12.6-cudnn9-runtime",
         "cluster.gpus_per_node": 8,
         "cluster.instance_type": "aws-p5",
         "recovery.launcher": "torchrun",
@@ -66,7 +67,9 @@ def test_pytorch_job() -> None:
     assert derived["cluster.fabric"] == "efa"
     assert derived["cluster.nvlink_domain_size"] == 8
     assert read.values("default") == {
-        "cluster.shared_memory_bytes": 64 * 2**20,
+        "container.ipc": "private",
+        "container.network": "pod",
+        "container.shared_memory_bytes": 64 * 2**20,
         "run.uses_torch": True,
     }
     assert read.line("cluster.gpus_per_node") == 36

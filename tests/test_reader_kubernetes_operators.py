@@ -112,11 +112,16 @@ def test_a_runtime_gives_defaults() -> None:
     assert read.values("stated", "derived") == {"run.in_container": True}
     assert read.values("default") == {
         "cluster.accelerator_family": "nvidia",
-        "cluster.fabric_device": "none",
+        "container.accelerators": "nvidia.com/gpu",
+        "container.engine": "kubernetes",
+        "container.fabric_device": "none",
+        "container.image": "pytorch/pytorch:2.7.0-cuda12.6-cudnn9-runtime",
+        "container.ipc": "private",
+        "container.network": "pod",
         "cluster.gpus_per_node": 8,
         "cluster.nodes": 1,
-        "cluster.shared_memory_bytes": 64 * 2**20,
-        "cluster.shared_memory_volume": "none",
+        "container.shared_memory_bytes": 64 * 2**20,
+        "container.shared_memory_volume": "none",
         "recovery.max_restarts": 6,
         "run.uses_torch": True,
     }

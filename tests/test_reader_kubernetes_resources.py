@@ -4,10 +4,10 @@ import pytest
 
 from kubernetes_objects import read_object
 
-VOLUME = "cluster.shared_memory_volume"
-SIZE = "cluster.shared_memory_bytes"
+VOLUME = "container.shared_memory_volume"
+SIZE = "container.shared_memory_bytes"
 PROCESSORS = "cluster.job_cpus_per_node"
-DEVICE, LOCKING = "cluster.fabric_device", "cluster.may_lock_memory"
+DEVICE, LOCKING = "container.fabric_device", "container.may_lock_memory"
 SPEC = """
     template:
       spec:

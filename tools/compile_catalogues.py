@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from compile_bandwidth import compile_bandwidth
+from compile_containers import compile_containers
 from compile_frameworks import (
     FAMILIES,
     compile_forks,
@@ -65,6 +66,8 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
     yield compiled_path("node_profiles"), _rendered(profiles, HARDWARE_LEVELS) + "\n"
     bandwidth = compile_bandwidth(read_source("bandwidth/collectives"), accelerators)
     yield compiled_path("bandwidth"), _rendered(bandwidth, HARDWARE_LEVELS) + "\n"
+    engines = compile_containers(read_source("containers/engines"))
+    yield compiled_path("containers"), _listed(engines) + "\n"
     published = compile_published(read_source("bandwidth/published"), instances)
     yield compiled_path("published"), _rendered(published, HARDWARE_LEVELS) + "\n"
     xids = compile_xids(*(read_source(f"xid/{name}") for name in _XID_FILES))
@@ -91,6 +94,10 @@ def read_source(name: str) -> Any:  # noqa: ANN401 - YAML; the compilers type it
     """The YAML catalogue of that name."""
     with open(os.path.join(CATALOGUES, f"{name}.yaml"), "rb") as file:
         return yaml.load(file, yaml.CSafeLoader)
+
+
+def _listed(rows: list[Any]) -> str:
+    return "[\n" + ",\n".join(_rendered(row, 0) for row in rows) + "\n]"
 
 
 def _rendered(value: Any, levels: int) -> str:  # noqa: ANN401 - JSON

@@ -297,6 +297,7 @@ def _conflicts(
 
 def _environment(files: Sequence[ReadFile]) -> Environment:
     last: dict[str, Variable] = {}
+    outside: dict[str, Variable] = {}
     hidden: list[Variable] = []
     # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
     layers = {f.status.path for f in files if f.format == "nccl-conf"}
@@ -314,10 +315,18 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
                     if variable and variable.place.file in layers
                 )
             for variable in reading.variables:
-                if variable.name not in taken or not _keeps(file, variable):
+                if variable.outside:
+                    outside[variable.name] = variable
+                elif variable.name not in taken or not _keeps(file, variable):
                     last[variable.name] = variable
     names = tuple(file.status.path for file in files if _carries_environment(file))
-    return Environment(tuple(last.values()), names, tuple(hidden), _openings(files))
+    return Environment(
+        tuple(last.values()),
+        names,
+        tuple(hidden),
+        _openings(files),
+        tuple(each for name, each in outside.items() if name not in last),
+    )
 
 
 def _references(files: Sequence[ReadFile]) -> References:

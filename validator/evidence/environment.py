@@ -12,6 +12,7 @@ class Variable(Record):
 
     parts: what several pods of a job set, where each of them does or where they differ;
     where they differ, `value` is None.
+    outside: the engine of the container that holds the process and does not let it in.
     """
 
     name: str
@@ -19,6 +20,7 @@ class Variable(Record):
     place: Place
     raw: str = ""  # as written, blanks and quotes kept
     parts: "tuple[Variable, ...]" = ()
+    outside: str = ""
 
     @property
     def written_at(self) -> tuple[Place, ...]:
@@ -52,6 +54,7 @@ class Environment(Record):
         hidden: lines of a nccl.conf that lose to a nearer file or to the environment.
         openings: through which more variables may be set; with one of these as well, a
             variable that is not here is unknown.
+        outside: set where the command of a container is given, which keeps them out.
 
     """
 
@@ -59,6 +62,7 @@ class Environment(Record):
     read: tuple[str, ...]
     hidden: tuple[Variable, ...] = ()
     openings: tuple[Opening, ...] = ()
+    outside: tuple[Variable, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -63,14 +63,38 @@ class Cluster(Section):
     cpus_per_node: Value[int] = Value("cluster.cpus_per_node")
     # processors that the job may use on each node
     job_cpus_per_node: Value[int] = Value("cluster.job_cpus_per_node")
-    # what is mounted at /dev/shm: none, memory, host, disk, other
-    shared_memory_volume: Value[str] = Value("cluster.shared_memory_volume")
-    shared_memory_bytes: Value[int] = Value("cluster.shared_memory_bytes")
-    fabric_device: Value[str] = Value("cluster.fabric_device")  # of a pod, or none
-    may_lock_memory: Value[bool] = Value("cluster.may_lock_memory")
     placement_requested: Value[bool] = Value("cluster.placement_requested")
     spare_nodes: Value[int] = Value("cluster.spare_nodes")
     job_mtbf_hours: Value[float] = Value("cluster.job_mtbf_hours")
+
+
+class Container(Section):
+    """The container that holds the ranks, whichever engine makes it.
+
+    Each field is what the process inside gets: by an option, or by the engine itself
+    (schemas/catalogues/containers/engines.yaml).
+    """
+
+    engine: Value[str] = Value("container.engine")  # id of the catalogue
+    image: Value[str] = Value("container.image")
+    # what is mounted at /dev/shm: none, memory, host, disk, other
+    shared_memory_volume: Value[str] = Value("container.shared_memory_volume")
+    shared_memory_bytes: Value[int] = Value("container.shared_memory_bytes")
+    ipc: Value[str] = Value("container.ipc")  # host, private, or as written
+    # host, bridge, pod, none, or the name of a network
+    network: Value[str] = Value("container.network")
+    locked_memory_bytes: Value[int] = Value("container.locked_memory_bytes")  # -1: any
+    may_lock_memory: Value[bool] = Value("container.may_lock_memory")
+    # none, host (those of the node), devices (without libraries), or as written
+    accelerators: Value[str] = Value("container.accelerators")
+    # of the network: none, host (those of the node), or its name
+    fabric_device: Value[str] = Value("container.fabric_device")
+    capabilities: Value[tuple[str, ...]] = Value("container.capabilities")
+    # whether the environment of the command that starts it gets in
+    takes_environment: Value[bool] = Value("container.takes_environment")
+    # names of variables that it is given besides
+    variables: Value[tuple[str, ...]] = Value("container.variables")
+    mounts: Value[tuple[str, ...]] = Value("container.mounts")  # places inside
 
 
 class Parallelism(Section):
@@ -404,6 +428,7 @@ SECTIONS: dict[str, type[Section]] = {
     section.__name__.lower(): section
     for section in (
         Cluster,
+        Container,
         Parallelism,
         Batch,
         Precision,

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.mapping import Convert, Unusable, derive_switch
+from speccheck.validator.sources.mapping import Convert, Unusable
 from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
 from speccheck.validator.sources.shell.script import (
     SOURCING,
@@ -616,32 +616,6 @@ def _named_files(
             result[target] = Reference(target, place, is_opened=is_opened)
         before = word.text
     return result
-
-
-_LEAF = "run.in_container"
-# Options of pyxis and of Slurm itself, and the programs that start containers; a line
-# that only builds or fetches an image counts as well, which makes rules unsure and not
-# wrong.
-_STARTS = lazy_pattern(
-    r"--container(?:-image|-name)?\b|--no-container-mount-home"
-    r"|\b(?:apptainer|charliecloud|ch-run|docker|enroot|nerdctl|podman|sarus"
-    r"|shifter|singularity|udocker)\b"
-)
-_COMMENT, _DIRECTIVE = "#", "#SBATCH"
-
-
-def state_container(sheet: FactSheet, source: Source) -> None:
-    """State that a line of a script starts a container, where one does."""
-    for number, line in enumerate(source.text.splitlines(), 1):
-        bare = line.lstrip()
-        if bare.startswith(_COMMENT) and not bare.startswith(_DIRECTIVE):
-            continue
-        match = _STARTS.search(line)
-        if match is not None:
-            span = Span(number, match.start() + 1, len(match[0]))
-            place = Place(source.name, match[0], span=span)
-            derive_switch(sheet, _LEAF, "the script starts a container", place)
-            return
 
 
 HOROVODRUN = "horovodrun"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from speccheck.validator.catalogue.containers import engines
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Opening, Variable
@@ -75,8 +76,7 @@ LAUNCHERS = (
     "torchrun",
 )
 _SHARED = "/dev/shm"  # noqa: S108 - compared with, never opened
-_VOLUME, _BYTES = "cluster.shared_memory_volume", "cluster.shared_memory_bytes"
-_DEFAULT_BYTES = 64 * 2**20  # containerd pkg/oci/mounts.go, size=65536k
+_VOLUME, _BYTES = "container.shared_memory_volume", "container.shared_memory_bytes"
 _UNITS = {
     "Ki": 2**10,
     "Mi": 2**20,
@@ -133,7 +133,7 @@ class ReplicaCount(Record):
     note: str = ""
 
 
-class Container(Record):
+class PodContainer(Record):
     """One container of a pod: its fields, where they stand, and its resources' key."""
 
     path: KeyPath
@@ -169,7 +169,7 @@ class Pod(Record):
 
     path: KeyPath
     spec: Mapping[str, object]
-    containers: tuple[Container, ...]
+    containers: tuple[PodContainer, ...]
 
     @property
     def accelerators(self) -> tuple[str, ReplicaCount] | None:
@@ -188,7 +188,7 @@ class Pod(Record):
         parts = " + ".join(str(item) for item in known)
         return name, ReplicaCount(sum(known), paths, f"containers of {parts}")
 
-    def trainers(self) -> tuple[Container, ...]:
+    def trainers(self) -> tuple[PodContainer, ...]:
         """Return the containers with accelerators; all where none asks for any."""
         with_devices = tuple(
             container for container in self.containers if container.accelerators
@@ -223,7 +223,7 @@ class KubernetesJob:
         every = tuple(groups)
         self.groups = _training(document, every)
         running = (*self.groups, *(group for group in every if group.launches))
-        self.containers: tuple[Container, ...] = tuple(
+        self.containers: tuple[PodContainer, ...] = tuple(
             container for group in running for container in group.pod.trainers()
         )
         self.scripts: tuple[Source, ...] = scripts(document, self.containers)
@@ -462,7 +462,7 @@ def pod_at(document: Document, path: KeyPath) -> Pod:
     """Return the pod whose spec lies at a path; empty when nothing does."""
     spec = fields_at(document, path)
     containers = tuple(
-        Container((*path, "containers", index), section(item))
+        PodContainer((*path, "containers", index), section(item))
         for index, item in enumerate(items(spec.get("containers")))
     )
     return Pod(path, spec, containers)
@@ -480,7 +480,7 @@ def whole(value: object, at: KeyPath) -> ReplicaCount:
 
 
 def environment(
-    document: Document, containers: Sequence[Container]
+    document: Document, containers: Sequence[PodContainer]
 ) -> tuple[Variable, ...]:
     """Return the variables of the containers; one that differs has no value."""
     result: dict[str, list[Variable]] = {}
@@ -499,7 +499,7 @@ def environment(
     return tuple(_shared(parts, len(containers)) for parts in result.values())
 
 
-def _taken(document: Document, container: Container) -> TakenVariables:
+def _taken(document: Document, container: PodContainer) -> TakenVariables:
     """Return what a container takes from ConfigMaps; most take nothing."""
     if "envFrom" not in container.fields:
         return TakenVariables()
@@ -507,7 +507,7 @@ def _taken(document: Document, container: Container) -> TakenVariables:
 
 
 def openings(
-    document: Document, containers: Sequence[Container]
+    document: Document, containers: Sequence[PodContainer]
 ) -> tuple[Opening, ...]:
     """Return through what more variables may be set than the containers show."""
     return tuple(
@@ -542,7 +542,9 @@ def _variable(
     return Variable(name, text, place._replace(key=name), raw)
 
 
-def scripts(document: Document, containers: Sequence[Container]) -> tuple[Source, ...]:
+def scripts(
+    document: Document, containers: Sequence[PodContainer]
+) -> tuple[Source, ...]:
     """Return what the containers run, each text once: most pods run the same."""
     result: dict[str, Source] = {}
     for container in containers:
@@ -558,7 +560,7 @@ def scripts(document: Document, containers: Sequence[Container]) -> tuple[Source
 
 
 def versions(
-    document: Document, containers: Sequence[Container]
+    document: Document, containers: Sequence[PodContainer]
 ) -> Iterator[StatedVersion]:
     """Return the releases that the images of the containers name."""
     seen: set[object] = set()
@@ -572,7 +574,7 @@ def versions(
 
 
 def keyed(
-    document: Document, format_id: str, containers: Sequence[Container]
+    document: Document, format_id: str, containers: Sequence[PodContainer]
 ) -> KeyedFile:
     """Return the keys without the containers' variables, which are evidence already.
 
@@ -617,7 +619,7 @@ def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:
 
 
 def _mistyped(
-    document: Document, containers: Sequence[Container]
+    document: Document, containers: Sequence[PodContainer]
 ) -> Iterator[LoadedAs]:
     """Variables without quotes: EnvVar.value of core/v1 is a string, nothing else."""
     for container in containers:
@@ -639,9 +641,45 @@ def state_resources(sheet: FactSheet, pod: Pod) -> None:
     if not pod.spec or not pod.containers:
         return
     container = pod.trainers()[0]
+    engine = engines()["kubernetes"]
+    sheet.derive("container.engine", engine.id, "a pod", container.path)
+    _state_namespaces(sheet, pod, container)
     _state_shared_memory(sheet, pod, container)
     _state_processors(sheet, pod.trainers())
     _state_fabric_device(sheet, pod, container)
+
+
+def _state_namespaces(sheet: FactSheet, pod: Pod, container: PodContainer) -> None:
+    """The image, and what the pod shares with its node."""
+    image = container.fields.get("image")
+    if isinstance(image, str) and "$" not in image:
+        sheet.state("container.image", image, (*container.path, "image"))
+    engine = engines()["kubernetes"]
+    shared = (("hostIPC", "container.ipc"), ("hostNetwork", "container.network"))
+    for key, leaf in shared:
+        value = pod.spec.get(key)
+        if value is True:
+            sheet.derive(leaf, "host", key, (*pod.path, key))
+        elif value in {None, False}:
+            setting = leaf.partition(".")[2]
+            sheet.default(leaf, engine.default(setting), f"{key} is not set")
+    accelerators = container.accelerators
+    if accelerators is not None and accelerators[1].paths:
+        name, count = accelerators
+        sheet.derive("container.accelerators", name, "asked for", *count.paths)
+    mounts = [
+        path
+        for item in items(container.fields.get("volumeMounts"))
+        if isinstance(path := section(item).get("mountPath"), str)
+    ]
+    if mounts:
+        at = (*container.path, "volumeMounts")
+        sheet.derive("container.mounts", tuple(mounts), f"{len(mounts)} mounts", at)
+    added = section(container.fields, "securityContext", "capabilities").get("add")
+    names = tuple(item for item in items(added) if isinstance(item, str))
+    if names:
+        at = (*container.path, "securityContext", "capabilities", "add")
+        sheet.derive("container.capabilities", names, "added", at)
 
 
 def quantity(value: object) -> float | None:
@@ -659,7 +697,7 @@ def quantity(value: object) -> float | None:
     return parse_number(value)
 
 
-def _state_shared_memory(sheet: FactSheet, pod: Pod, container: Container) -> None:
+def _state_shared_memory(sheet: FactSheet, pod: Pod, container: PodContainer) -> None:
     """The volume at /dev/shm and its size; no volume leaves the runtime's default."""
     mounts = items(container.fields.get("volumeMounts"))
     for index, item in enumerate(mounts):
@@ -676,7 +714,8 @@ def _state_shared_memory(sheet: FactSheet, pod: Pod, container: Container) -> No
         return  # a template fills them in
     sheet.derive(_VOLUME, "none", "nothing is mounted at /dev/shm", container.path)
     note = "the container runtime's default: 64 MiB"
-    sheet.default(_BYTES, _DEFAULT_BYTES, note)
+    size = int(engines()["kubernetes"].default("shm_bytes"))
+    sheet.default(_BYTES, size, note)
 
 
 def _ipc(pod: Pod) -> KeyPath:
@@ -708,7 +747,7 @@ def _state_size(sheet: FactSheet, limit: object, at: KeyPath) -> None:
     sheet.state(_BYTES, int(number), at)
 
 
-def _state_processors(sheet: FactSheet, containers: Sequence[Container]) -> None:
+def _state_processors(sheet: FactSheet, containers: Sequence[PodContainer]) -> None:
     """The processors that the containers may use; a request alone is no limit."""
     leaf = "cluster.job_cpus_per_node"
     limits = [
@@ -726,12 +765,12 @@ def _state_processors(sheet: FactSheet, containers: Sequence[Container]) -> None
         sheet.derive(leaf, total, "the limit of the pod", *paths)
 
 
-def _state_fabric_device(sheet: FactSheet, pod: Pod, container: Container) -> None:
+def _state_fabric_device(sheet: FactSheet, pod: Pod, container: PodContainer) -> None:
     """The network device that the container asks for, and whether it may lock memory.
 
     A privileged container, or one with devices of the host, needs to ask for none.
     """
-    leaf = "cluster.fabric_device"
+    leaf = "container.fabric_device"
     limits = section(container.fields, container.resources, "limits")
     at = (*container.path, container.resources, "limits")
     limit = next((name for name in limits if _is_of_fabric(name)), None)
@@ -743,7 +782,7 @@ def _state_fabric_device(sheet: FactSheet, pod: Pod, container: Container) -> No
         sheet.derive(leaf, "none", "no device of the network is asked for", at)
 
 
-def _has_devices_of_host(pod: Pod, container: Container) -> bool:
+def _has_devices_of_host(pod: Pod, container: PodContainer) -> bool:
     if section(container.fields, "securityContext").get("privileged") is True:
         return True
     if any(isinstance(item, str) for item in items(pod.spec.get("volumes"))):
@@ -755,10 +794,10 @@ def _has_devices_of_host(pod: Pod, container: Container) -> bool:
     return any(isinstance(path, str) and path.startswith("/dev") for path in paths)
 
 
-def _state_locking(sheet: FactSheet, container: Container) -> None:
+def _state_locking(sheet: FactSheet, container: PodContainer) -> None:
     context = section(container.fields, "securityContext")
     at = (*container.path, "securityContext")
-    leaf = "cluster.may_lock_memory"
+    leaf = "container.may_lock_memory"
     if context.get("privileged") is True:
         path = (*at, "privileged")
         derive_switch(sheet, leaf, "a privileged container", path)

@@ -8,6 +8,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.secrets import secret_kind
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.sources.container_commands import container_that_keeps_out
 from speccheck.validator.sources.formats import nccl_conf
 from speccheck.validator.sources.launching import (
     base_name,
@@ -185,6 +186,14 @@ def variables(source: Source) -> list[Variable]:
     result = {
         name: _variable(source.name, assignment) for name, assignment in shown.items()
     }
+    barrier = container_that_keeps_out(source)
+    if barrier is not None:
+        result = {
+            name: variable._replace(outside=barrier.engine.id)
+            if barrier.keeps_out(name, variable.place)
+            else variable
+            for name, variable in result.items()
+        }
     result.update(_given(source))
     for name in [name for name in result if name.startswith(_CONTAINER_PREFIXES)]:
         # apptainer hands them on without the prefix, over those of the host

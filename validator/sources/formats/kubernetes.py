@@ -15,9 +15,9 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import (
     LAUNCHERS,
-    Container,
     KubernetesJob,
     Pod,
+    PodContainer,
     ReplicaCount,
     ReplicaGroup,
     count_at,
@@ -245,10 +245,10 @@ def _ray_groups(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
 
 def _state_shared_memory(job: KubernetesJob) -> None:
     """KubeRay mounts memory at /dev/shm where the pod mounts nothing there."""
-    leaf = "cluster.shared_memory_volume"
+    leaf = "container.shared_memory_volume"
     facts = job.sheet.facts
     if any(fact.name == leaf and fact.value == "none" for fact in facts):
-        own = {leaf, "cluster.shared_memory_bytes"}
+        own = {leaf, "container.shared_memory_bytes"}
         facts[:] = [fact for fact in facts if fact.name not in own]
         job.sheet.default(leaf, "memory", "KubeRay mounts memory at /dev/shm")
 
@@ -293,7 +293,7 @@ def _read_runtime(format_id: str, document: Document) -> Reading:
 def _read_train_job(document: Document) -> Reading:
     trainer = section(document.data, "spec", "trainer")
     at: KeyPath = ("spec", "trainer")
-    container = Container(at, trainer, "resourcesPerNode")
+    container = PodContainer(at, trainer, "resourcesPerNode")
     count = count_at(trainer, "numNodes", at, None)
     groups = (
         [ReplicaGroup(Pod(at, {}, (container,)), count, trains=True)] if trainer else []

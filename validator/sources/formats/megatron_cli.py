@@ -8,6 +8,7 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.formats._megatron import (
     LEAVES,
     Flag,
@@ -23,7 +24,6 @@ from speccheck.validator.sources.launching import (
     mentions_only,
     references,
     shared_facts,
-    state_container,
     word_place,
 )
 from speccheck.validator.sources.reader import (

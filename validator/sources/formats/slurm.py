@@ -14,6 +14,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.context import gpu_facts
 from speccheck.validator.sources.launching import (
     base_name,
@@ -24,7 +25,6 @@ from speccheck.validator.sources.launching import (
     python_program,
     references,
     starts_tasks,
-    state_container,
     unabbreviated,
     word_place,
 )

@@ -10,6 +10,7 @@ from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
 from speccheck.validator.sources.formats.slurm import tasks_per_node
 from speccheck.validator.sources.launching import (
@@ -26,7 +27,6 @@ from speccheck.validator.sources.launching import (
     mpi_run_of,
     references,
     shared_facts,
-    state_container,
     state_option,
     state_options,
     unabbreviated,
