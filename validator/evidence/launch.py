@@ -1,0 +1,148 @@
+"""Launches: who starts how many processes where, and how their ranks meet.
+
+A launch is a chain: an allocation, what spreads over its nodes (srun, mpirun, or none),
+what multiplies on a node (torchrun, accelerate, or none), and the program. Each number
+is a value with its places, so that what two links of the chain say can be set beside
+each other.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place, Value
+
+Shell = Literal["", "script", "task"]
+
+
+class NodeRank(Record):
+    """The number of a node as a launcher takes it.
+
+    number: as written, or a default.
+    variable: where the scheduler states it, such as SLURM_NODEID; empty for a number.
+    expanded: the shell that replaces the variable: that of the script, once for all
+        nodes, or that of each task; empty where the text does not tell.
+    """
+
+    number: Value[int] = Value("launch.node_rank")
+    variable: str = ""
+    expanded: Shell = ""
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether a flag or a variable gives it."""
+        return bool(self.number.places)
+
+
+class Rendezvous(Record):
+    """Where the launchers of a job meet, and how.
+
+    is_static: ranks are those that the launchers take, and not handed out there.
+    """
+
+    address: Value[str] = Value("launch.rendezvous_address")
+    port: Value[int] = Value("launch.rendezvous_port")
+    backend: Value[str] = Value("launch.rendezvous_backend")
+    is_static: bool = False
+
+
+class LostVariable(Record):
+    """A variable that a script exports and that does not reach the ranks."""
+
+    name: str
+    set_at: Place
+    lost_at: Place
+    why: str
+    remedy: str
+
+
+class Launch(Record):
+    """A command that starts a training.
+
+    launcher: what multiplies on a node, or `python`.
+    spreader: what starts it on the nodes: srun, mpirun, ssh; `batch` for a batch script
+        that starts it on its first node alone; empty for a caller that is not seen.
+    nodes: on how many the launcher expects itself.
+    nodes_started: on how many the spreader starts it.
+    allocated_nodes, allocated_gpus: what the job asks for; the GPUs are those of a node.
+    tasks: how often it starts on a node.
+    processes: ranks that each of them starts.
+    world: ranks in all, as a flag states them.
+    elastic_from: the least nodes of an elastic launch.
+    program: the words of the program, as far as they are known.
+    is_shared: other jobs may run on its nodes.
+    lost: variables of the script that do not reach the ranks.
+    """
+
+    launcher: Value[str]
+    spreader: Value[str] = Value("launch.spreader")
+    nodes: Value[int] = Value("launch.nodes")
+    nodes_started: Value[int] = Value("launch.nodes_started")
+    allocated_nodes: Value[int] = Value("launch.allocated_nodes")
+    allocated_gpus: Value[int] = Value("launch.allocated_gpus")
+    tasks: Value[int] = Value("launch.tasks")
+    processes: Value[int] = Value("launch.processes")
+    world: Value[int] = Value("launch.world")
+    elastic_from: Value[int] = Value("launch.elastic_from")
+    node_rank: NodeRank = NodeRank()
+    rendezvous: Rendezvous = Rendezvous()
+    program: tuple[str, ...] = ()
+    is_shared: Value[bool] = Value("launch.is_shared")
+    lost: tuple[LostVariable, ...] = ()
+
+    @property
+    def processes_per_node(self) -> Value[int]:
+        """Ranks on a node: tasks x processes, or all ranks over all nodes."""
+        name = "launch.processes_per_node"
+        tasks, each = self.tasks, self.processes
+        if tasks.value is not None and each.value is not None:
+            note = f"{tasks.value} x {each.value} = {tasks.value * each.value}"
+            return _derived(name, tasks.value * each.value, note, tasks, each)
+        nodes, world = self.nodes, self.world
+        if nodes.value and world.value and world.value % nodes.value == 0:
+            number = world.value // nodes.value
+            note = f"{world.value:,} ranks / {nodes.value:,} nodes = {number:,}"
+            return _derived(name, number, note, world, nodes)
+        return Value(name)
+
+    @property
+    def ranks(self) -> Value[int]:
+        """Ranks in all: nodes x ranks on a node."""
+        nodes, each = self.nodes, self.processes_per_node
+        if nodes.value is None or each.value is None:
+            return self.world
+        number = nodes.value * each.value
+        note = f"{nodes.value:,} nodes x {each.value:,} ranks = {number:,}"
+        return _derived("launch.ranks", number, note, nodes, each)
+
+    @property
+    def devices(self) -> Value[int]:
+        """GPUs in all: nodes x GPUs that the job asks for on each."""
+        nodes, each = self.allocated_nodes, self.allocated_gpus
+        if nodes.value is None or each.value is None:
+            return Value("launch.devices")
+        number = nodes.value * each.value
+        note = f"{nodes.value:,} nodes x {each.value:,} GPUs = {number:,}"
+        return _derived("launch.devices", number, note, nodes, each)
+
+
+class Launches(Record):
+    """All launches of a plan, in the order of its files."""
+
+    launches: tuple[Launch, ...]
+
+    def on_several_nodes(self) -> Iterator[Launch]:
+        """Yield the launches that expect themselves on more than one node."""
+        return (launch for launch in self.launches if launch.nodes.or_else(1) > 1)
+
+
+def is_certain(value: Value[object]) -> bool:
+    """Whether a value is stated in any case: no fallback, default or condition."""
+    return (
+        value.is_known and value.status in {"stated", "derived"} and not value.only_if
+    )
+
+
+def _derived(name: str, number: int, note: str, *of: Value[int]) -> Value[int]:
+    places = dict.fromkeys(place for value in of for place in value.places)
+    return Value(name, number, "derived", tuple(places), note)
