@@ -300,12 +300,12 @@ def starts_tasks(command: ShellCommand) -> bool:
     """Whether srun or mpirun starts what the command runs, once for each task."""
     return any(
         base_name(word) in _TASK_STARTERS
-        for item in _with_outer(command)
+        for item in with_outer(command)
         for word in item.words[:_WRAPPERS]
     )
 
 
-def _with_outer(command: ShellCommand | None) -> Iterator[ShellCommand]:
+def with_outer(command: ShellCommand | None) -> Iterator[ShellCommand]:
     """Yield a command and those whose arguments held it: `srun bash -c '...'`."""
     while command is not None:
         yield command
