@@ -23,17 +23,25 @@ Good::
     srun torchrun --nproc-per-node=8 train.py
 """
 
+from speccheck.validator.evidence.launch import Launches
 from speccheck.validator.evidence.plan import Cluster, Recovery
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="COMM-017", about=("recovery.tasks_per_node",))
-def launcher_started_by_every_task(cluster: Cluster, recovery: Recovery) -> Verdicts:
+def launcher_started_by_every_task(
+    cluster: Cluster, recovery: Recovery, account: Launches
+) -> Verdicts:
     """Judge tasks x processes <= GPUs of a node."""
-    tasks, processes = recovery.tasks_per_node, recovery.processes_per_node
+    tasks, gpus = recovery.tasks_per_node, cluster.gpus_per_node
+    processes = recovery.processes_per_node
+    if not processes.places and not processes.is_known:
+        processes = _of_account(account)
+        if gpus.status == "derived":
+            return
     if not tasks.is_known or not processes.is_known:
         return
-    gpus = cluster.gpus_per_node
     if not gpus.is_known:
         return
     started = tasks.need() * processes.need()
@@ -50,3 +58,11 @@ def launcher_started_by_every_task(cluster: Cluster, recovery: Recovery) -> Verd
         cost="ranks share GPUs, and the rendezvous waits for the wrong number",
         remedy="Start one task on each node, and let the launcher start the rest.",
     )
+
+
+def _of_account(account: Launches) -> Value[int]:
+    """Return what each launcher starts that states the ranks of all nodes alone."""
+    launches = [item for item in account.launches if item.launcher.value != "python"]
+    if len(launches) != 1 or launches[0].spreader.value != "srun":
+        return Value("launch.processes")
+    return launches[0].processes_of_task

@@ -52,8 +52,8 @@ def node_rank_same_on_all_nodes(
                 yield passed(at=at)
             continue
         yield fail(
-            f"all {started.need():,} nodes that {launch.spreader.need()} starts get "
-            f"the same node rank: {why}",
+            f"{launch.spreader.need()} starts {started.need():,} nodes, all with the "
+            f"same node rank: {why}",
             at=at,
             measured=rank.value if rank.is_known else "0",
             required="a rank of its own for each node",

@@ -72,6 +72,7 @@ class Launch(Record):
     program: the words of the program, as far as they are known.
     is_shared: other jobs may run on its nodes.
     lost: variables of the script that do not reach the ranks.
+    adds_local_rank: the launcher puts --local_rank in front of the program's arguments.
     """
 
     launcher: Value[str]
@@ -89,21 +90,29 @@ class Launch(Record):
     program: tuple[str, ...] = ()
     is_shared: Value[bool] = Value("launch.is_shared")
     lost: tuple[LostVariable, ...] = ()
+    adds_local_rank: bool = False
+
+    @property
+    def processes_of_task(self) -> Value[int]:
+        """Ranks that one launcher starts: as stated, or all ranks over all nodes."""
+        nodes, world = self.nodes, self.world
+        if self.processes.is_known or not nodes.value or not world.value:
+            return self.processes
+        if world.value % nodes.value:
+            return self.processes
+        number = world.value // nodes.value
+        note = f"{world.value:,} ranks / {nodes.value:,} nodes = {number:,}"
+        return _derived("launch.processes", number, note, world, nodes)
 
     @property
     def processes_per_node(self) -> Value[int]:
-        """Ranks on a node: tasks x processes, or all ranks over all nodes."""
+        """Ranks on a node: tasks x processes of a task."""
+        tasks, each = self.tasks, self.processes_of_task
+        if tasks.value is None or each.value is None:
+            return each
+        note = f"{tasks.value} x {each.value} = {tasks.value * each.value}"
         name = "launch.processes_per_node"
-        tasks, each = self.tasks, self.processes
-        if tasks.value is not None and each.value is not None:
-            note = f"{tasks.value} x {each.value} = {tasks.value * each.value}"
-            return _derived(name, tasks.value * each.value, note, tasks, each)
-        nodes, world = self.nodes, self.world
-        if nodes.value and world.value and world.value % nodes.value == 0:
-            number = world.value // nodes.value
-            note = f"{world.value:,} ranks / {nodes.value:,} nodes = {number:,}"
-            return _derived(name, number, note, world, nodes)
-        return Value(name)
+        return _derived(name, tasks.value * each.value, note, tasks, each)
 
     @property
     def ranks(self) -> Value[int]:

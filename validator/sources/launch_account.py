@@ -272,6 +272,7 @@ def _account(source: Source, written: _Command) -> Launch:
         tuple(word.text for word in written.program),
         _is_shared(asked),
         tuple(_lost(source, written)),
+        written.launcher == DEEPSPEED and "--no_local_rank" not in written.given,
     )
 
 
