@@ -25,44 +25,41 @@ Good::
 
 from speccheck.validator.evidence.launch import Launches
 from speccheck.validator.evidence.plan import Cluster, Recovery
-from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
+_SPREADERS = frozenset({"srun", "mpirun"})
 
-@rule(clause="COMM-017", about=("recovery.tasks_per_node",))
+
+@rule(clause="COMM-017", about=("recovery.tasks_per_node", "recovery.launcher"))
 def launcher_started_by_every_task(
     cluster: Cluster, recovery: Recovery, account: Launches
 ) -> Verdicts:
-    """Judge tasks x processes <= GPUs of a node."""
-    tasks, gpus = recovery.tasks_per_node, cluster.gpus_per_node
-    processes = recovery.processes_per_node
-    if not processes.places and not processes.is_known:
-        processes = _of_account(account)
-        if gpus.status == "derived":
-            return
-    if not tasks.is_known or not processes.is_known:
-        return
+    """Judge tasks x processes <= GPUs of a node, launch by launch."""
+    gpus = cluster.gpus_per_node
     if not gpus.is_known:
         return
-    started = tasks.need() * processes.need()
-    at = [tasks, processes, gpus]
-    if started <= gpus.need() or tasks.need() <= 1:
-        yield passed(at=at, measured=started, required=gpus.need())
-        return
-    yield fail(
-        f"{tasks.need()} tasks on a node x {processes.need()} processes = "
-        f"{started} ranks for {gpus.need()} GPUs",
-        at=at,
-        measured=started,
-        required=gpus.need(),
-        cost="ranks share GPUs, and the rendezvous waits for the wrong number",
-        remedy="Start one task on each node, and let the launcher start the rest.",
-    )
-
-
-def _of_account(account: Launches) -> Value[int]:
-    """Return what each launcher starts that states the ranks of all nodes alone."""
-    launches = [item for item in account.launches if item.launcher.value != "python"]
-    if len(launches) != 1 or launches[0].spreader.value != "srun":
-        return Value("launch.processes")
-    return launches[0].processes_of_task
+    launches = [
+        launch
+        for launch in account.launches
+        if launch.launcher.value != "python" and launch.spreader.value in _SPREADERS
+    ]
+    pairs = [(launch.tasks, launch.processes_of_task) for launch in launches]
+    for tasks, processes in pairs or [
+        (recovery.tasks_per_node, recovery.processes_per_node)
+    ]:
+        if not tasks.is_known or not processes.is_known:
+            continue
+        started = tasks.need() * processes.need()
+        at = [tasks, processes, gpus]
+        if started <= gpus.need() or tasks.need() <= 1:
+            yield passed(at=at, measured=started, required=gpus.need())
+            continue
+        yield fail(
+            f"{tasks.need()} tasks on a node x {processes.need()} processes = "
+            f"{started} ranks for {gpus.need()} GPUs",
+            at=at,
+            measured=started,
+            required=gpus.need(),
+            cost="ranks share GPUs, and the rendezvous waits for the wrong number",
+            remedy="Start one task on each node, and let the launcher start the rest.",
+        )

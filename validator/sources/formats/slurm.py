@@ -620,9 +620,16 @@ def step_request(source: Source, command: ShellCommand) -> SlurmRequest | None:
     step = _srun_of(command)
     if step is None or any(_PART_OF_JOB.match(word.text) for word in step.words):
         return None
-    request = request_of(source)
-    own = _requested(source, _own_words(step, "srun"), _OF_STEPS | {"--export"})
-    return request._replace(step=own)
+    words = _own_words(step, "srun")
+    own = _requested(source, words, _OF_STEPS)
+    # What a variable states is not what the job asks for in its stead.
+    for flag, values, word in options(words):
+        name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
+        if name in _OF_STEPS and name not in own:
+            written = values[0] if values else word
+            place = word_place(source.name, name, written)
+            own[name] = Requested(written.text, place)
+    return request_of(source)._replace(step=own)
 
 
 def tasks_per_node(source: Source) -> int | None:
