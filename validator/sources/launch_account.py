@@ -530,17 +530,23 @@ def _expanding_shell(
         return "task"
     if word.raw.startswith(plain) and braced in text:
         return "script"
+    if braced in text and _is_assigned_before(source, spreader, word):
+        return "script"
     quoted = holding[0].raw
     is_plain = quoted.startswith('"') and f"\\{braced}" not in quoted
     return "script" if is_plain and braced in quoted else ""
 
 
 def _is_assigned_before(source: Source, spreader: ShellCommand, word: ShellWord) -> bool:
-    """Whether a line of the script, before srun, states the word as a variable."""
+    """Return whether a line before srun states the word, or the variable in it."""
+    name = word.raw.strip("\"${}")
     return any(
-        (item.value.line, item.value.column) == (word.line, word.column)
-        and not item.conditional
+        (
+            item.name == name
+            or (item.value.line, item.value.column) == (word.line, word.column)
+        )
         and item.exported
+        and not item.conditional
         and item.line < spreader.line
         for item in source.script.variables.values()
     )
