@@ -5,11 +5,11 @@ runs without the workaround that the line stands for. Nothing reports it.
 
 What passes: a launcher that hands on each of them.
 
-Where it does not apply: mpirun in a job of Slurm, which hands on all; on one node; MPICH
+Where it does not apply: mpirun in a job of Slurm, which hands on all; one node; MPICH
 and Intel MPI, which hand on all.
 
-Source: Open MPI mpirun(1), -x; srun(1), --export; sudoers(5), env_reset; NVIDIA/nccl-tests
-issue 9 and NVIDIA/nccl issue 626.
+Source: Open MPI mpirun(1), -x; srun(1), --export; sudoers(5), env_reset;
+NVIDIA/nccl-tests issue 9 and NVIDIA/nccl issue 626.
 
 Bad::
 

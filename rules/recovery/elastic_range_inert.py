@@ -1,8 +1,8 @@
 """A range of nodes that the rendezvous does not use.
 
 Why it hurts: without a backend torchrun meets by fixed ranks, and waits for the most
-nodes of the range. The job neither starts nor goes on with fewer, which is why the range
-was written.
+nodes of the range. The job neither starts nor goes on with fewer, which is what the
+range was written for.
 
 What passes: a range with --rdzv-backend=c10d or etcd.
 

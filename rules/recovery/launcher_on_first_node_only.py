@@ -46,8 +46,9 @@ def launcher_on_first_node_only(account: Launches) -> Verdicts:
         if launch.nodes.need() <= 1:
             continue
         yield fail(
-            f"{launch.launcher.need()} waits for {launch.nodes.need():,} nodes, and the "
-            f"script starts it on the first of {launch.allocated_nodes.need():,} alone",
+            f"{launch.launcher.need()} waits for {launch.nodes.need():,} nodes, and "
+            "the script starts it on the first of "
+            f"{launch.allocated_nodes.need():,} alone",
             at=at,
             measured=1,
             required=launch.nodes.need(),
@@ -58,6 +59,4 @@ def launcher_on_first_node_only(account: Launches) -> Verdicts:
 
 def _is_of_job(launch: Launch) -> bool:
     nodes = launch.allocated_nodes
-    return (
-        launch.launcher.value in _STAY and is_certain(nodes) and nodes.or_else(1) > 1
-    )
+    return launch.launcher.value in _STAY and is_certain(nodes) and nodes.or_else(1) > 1

@@ -27,9 +27,7 @@ from speccheck.validator.evidence.launch import Launch, Launches, is_certain
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule
 
 # Numbers of tasks, which go on from node to node.
-_OF_TASKS = frozenset(
-    {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}
-)
+_OF_TASKS = frozenset({"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
 
 
 @rule(clause="COMM-017", about=("recovery.launcher",))

@@ -45,7 +45,7 @@ def node_rank_same_on_all_nodes(
         rank = launch.node_rank.number
         if rank.status == "default" and environment.sets("PET_*"):
             continue
-        at = [*rank.places, launch.spreader, launch.nodes]
+        at = [rank, launch.spreader, launch.nodes]
         why = _why_same(launch)
         if not why:
             if launch.node_rank.expanded == "task":

@@ -71,9 +71,11 @@ def _addresses(file: KeyedFile) -> Iterator[StatedKey]:
     for path, key in keys.items():
         if path[-1] == "name" and "env" in path and key.value in _ADDRESSES:
             value = keys.get((*path[:-1], "value"))
-            if value is not None and isinstance(value.value, str):
-                if not is_filled_in(value.value) and "$" not in value.value:
-                    yield value
+            text = value.value if value is not None else None
+            if value is None or not isinstance(text, str):
+                continue
+            if not is_filled_in(text) and "$" not in text:
+                yield value
 
 
 def _fault(pod: str, subdomain: str, names: PodNames) -> str:

@@ -72,7 +72,7 @@ class Launch(Record):
     program: the words of the program, as far as they are known.
     is_shared: other jobs may run on its nodes.
     lost: variables of the script that do not reach the ranks.
-    adds_local_rank: the launcher puts --local_rank in front of the program's arguments.
+    adds_local_rank: the launcher puts --local_rank before the arguments of the program.
     """
 
     launcher: Value[str]

@@ -1,35 +1,28 @@
 """The launches of a script: each link of the chain as its command states it.
 
 Sources: torch.distributed.run, accelerate launch, deepspeed.launcher.runner and the
-composer launcher as schemas/catalogues/frameworks/launchers.yaml has them; srun(1) and
-sbatch(1) of Slurm 25.11; Open MPI mpirun(1) of 4.1 and 5.0; LLaMA-Factory launcher.py,
-ms-swift swift/cli/main.py and ColossalAI cli/launcher for what they take of the
-environment.
+composer launcher as schemas/catalogues/frameworks/launchers.yaml has them;
+LLaMA-Factory launcher.py, ms-swift swift/cli/main.py and ColossalAI cli/launcher for
+what they take of the environment.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from speccheck.validator.evidence.launch import (
     Launch,
-    LostVariable,
     NodeRank,
     Rendezvous,
     Shell,
 )
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.sources.formats.slurm import (
-    Requested,
-    SlurmRequest,
-    count_of,
-    gres_counts,
-    gpu_counts,
-    request_of,
-    step_request,
-    tasks_of,
-    total_of,
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.sources.formats.slurm import count_of
+from speccheck.validator.sources.launch_spread import (
+    lost_variables,
+    spread_of,
+    spreading_command,
 )
 from speccheck.validator.sources.launching import (
     ACCELERATE,
@@ -42,10 +35,8 @@ from speccheck.validator.sources.launching import (
     last_options,
     launch_of,
     mentions_only,
-    mpi_run_of,
     python_program,
     unresolved,
-    with_outer,
     word_place,
 )
 from speccheck.validator.sources.reader import Source
@@ -60,7 +51,6 @@ _T = TypeVar("_T")
 _COMPOSER, _COLOSSALAI, _PYTHON = "composer", "colossalai", "python"
 _FRONT_ENDS = frozenset({"llamafactory-cli", "lmf", "swift", "xtuner"})
 _TRAINS = frozenset({"train", "sft", "pt", "rlhf", "dpo", "rm", "run"})
-_REMOTE = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "parallel"})
 
 
 class Flags(Record):
@@ -140,9 +130,6 @@ _RANK_VARIABLES = frozenset(
     }
 )
 _OWN_PORT = lazy_pattern(r":(\d+)$")
-_MATTERS = ("NCCL_", "TORCH_NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_")
-_OPEN_MPI = frozenset({"-x", "-mca", "--mca", "--allow-run-as-root", "--oversubscribe"})
-_HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
 
 
 class _Command(Record):
@@ -175,26 +162,34 @@ def _written(source: Source, command: ShellCommand) -> _Command | None:
     launch = launch_of(command)
     if launch is not None:
         return _by_launcher(launch)
+    front_end = _by_front_end(source, command)
+    if front_end is not None:
+        return front_end
+    program = python_program(command)
+    if program is None or " " in program.text:
+        return None
+    at = command.words.index(program)
+    return _Command(_PYTHON, program, {}, command.words[at:], command)
+
+
+def _by_front_end(source: Source, command: ShellCommand) -> _Command | None:
+    """Return a launch by composer, colossalai, or what reads the environment."""
     words = command.words
     for position, word in enumerate(words[:-1]):
         name, following = base_name(word), words[position + 1].text
         if name == _COMPOSER or (name == _COLOSSALAI and following == "run"):
-            end = next(
-                (at for at, item in enumerate(words) if item.text.endswith(".py")), 0
+            programs = (
+                at for at, item in enumerate(words) if item.text.endswith(".py")
             )
-            if not end:
-                return None
+            end = next(programs, len(words))
             own = words[position + 1 : end]
+            hidden = next((item.text for item in own if not item.resolved), "")
             given = last_options(options(own))
-            return _Command(name, word, given, words[end:], command, _hidden(own))
+            return _Command(name, word, given, words[end:], command, hidden)
         if name in _FRONT_ENDS and following in _TRAINS:
             given = _of_environment(source, command)
             return _Command(name, word, given, words[position + 1 :], command)
-    program = python_program(command)
-    if program is None or " " in program.text:
-        return None
-    at = words.index(program)
-    return _Command(_PYTHON, program, {}, words[at:], command)
+    return None
 
 
 def _by_launcher(launch: LaunchCommand) -> _Command:
@@ -218,10 +213,6 @@ def _spelling(flag: str, launcher: str) -> str:
     return flag.replace("_", "-") if launcher in {TORCHRUN, FT_LAUNCHER} else flag
 
 
-def _hidden(words: Sequence[ShellWord]) -> str:
-    return next((word.text for word in words if not word.resolved), "")
-
-
 def _of_environment(source: Source, command: ShellCommand) -> dict[str, Option]:
     """Return the variables that a command sees as options without a flag."""
     exports = [*source.script.exports.values(), *command.environment]
@@ -229,51 +220,45 @@ def _of_environment(source: Source, command: ShellCommand) -> dict[str, Option]:
 
 
 def _account(source: Source, written: _Command) -> Launch:
-    file = source.name
     flags = _FLAGS.get(written.launcher, _VARIABLES)
-    spreader = _spreader(source, written)
-    read = _Options(file, written.given)
-    request = step_request(source, written.command)
-    asked = request or request_of(source)
-    world = read.count("launch.world", flags.world)
-    processes = read.count("launch.processes", flags.processes)
+    spread = spread_of(source, written.command)
+    read = _Options(source.name, written.given)
     nodes, least = _nodes(read, flags, written)
-    if not processes.places and written.launcher == TORCHRUN and not written.hidden:
-        note = "--nproc-per-node defaults to 1"
-        processes = Value("launch.processes", 1, "default", (), note)
-    tasks = _tasks(source, written, spreader, request)
-    if written.launcher == _PYTHON and spreader.value in {"srun", "mpirun"}:
-        note = "srun and mpirun start the program itself"
-        processes = Value("launch.processes", 1, "derived", (), note)
-    mpi_run = mpi_run_of(written.command)
-    if written.launcher == _PYTHON and mpi_run and mpi_run.ranks is not None:
-        place = word_place(file, mpi_run.ranks.flag, mpi_run.ranks.word)
-        number = mpi_run.ranks.number
-        status = "stated" if number else "unknown"
-        world = Value("launch.world", number, status, (place,))
+    place = word_place(source.name, written.word.text, written.word)
+    is_python = written.launcher == _PYTHON
     return Launch(
-        Value(
-            "launch.launcher",
-            written.launcher,
-            "stated",
-            (word_place(file, written.word.text, written.word),),
-        ),
-        spreader,
+        Value("launch.launcher", written.launcher, "stated", (place,)),
+        spread.spreader,
         nodes,
-        _nodes_started(source, written, spreader, request),
-        _asked(asked, "--nodes", count_of, "launch.allocated_nodes"),
-        _allocated_gpus(asked),
-        tasks,
-        processes,
-        world,
+        spread.nodes,
+        spread.allocated_nodes,
+        spread.allocated_gpus,
+        spread.tasks,
+        _processes(read, flags, written, spread.spreader),
+        spread.ranks if is_python else read.count("launch.world", flags.world),
         least,
         _node_rank(source, read, flags, written),
         _rendezvous(read, flags, written),
         tuple(word.text for word in written.program),
-        _is_shared(asked),
-        tuple(_lost(source, written)),
+        spread.is_shared,
+        tuple(lost_variables(source, written.command)),
         written.launcher == DEEPSPEED and "--no_local_rank" not in written.given,
     )
+
+
+def _processes(
+    read: "_Options", flags: Flags, written: _Command, spreader: Value[str]
+) -> Value[int]:
+    """Return the ranks that each launcher starts; srun starts a program itself."""
+    name = "launch.processes"
+    if written.launcher == _PYTHON:
+        if spreader.value not in {"srun", "mpirun"}:
+            return Value(name)
+        return Value(name, 1, "derived", (), "each task is one process")
+    processes = read.count(name, flags.processes)
+    if processes.places or written.hidden or written.launcher != TORCHRUN:
+        return processes
+    return Value(name, 1, "default", (), "--nproc-per-node defaults to 1")
 
 
 class _Options:
@@ -310,8 +295,7 @@ class _Options:
         if number is None:
             note = f"{written.text[:40]} is no number"
             return Value(name, None, "unknown", (place,), note)
-        status = "fallback" if place.only_if else "stated"
-        return Value(name, number, status, (place,))
+        return Value(name, number, "fallback" if place.only_if else "stated", (place,))
 
 
 def _nodes(
@@ -338,140 +322,6 @@ def _nodes(
             note = f"{world.value} ranks / {each.value} a node = {number}"
             nodes = Value(name, number, "derived", (*world.places, *each.places), note)
     return nodes, Value(least_name)
-
-
-def _spreader(source: Source, written: _Command) -> Value[str]:
-    """Return what starts a command on the nodes of its job."""
-    name = "launch.spreader"
-    for command in with_outer(written.command):
-        for word in command.words:
-            base = base_name(word)
-            kind = (
-                "srun"
-                if base == "srun"
-                else "ssh"
-                if base in _REMOTE
-                else "mpirun"
-                if mpi_run_of(command) and base.startswith(("mpi", "orte", "prte"))
-                else ""
-            )
-            if kind:
-                place = word_place(source.name, word.text, word)
-                return Value(name, kind, "stated", (place,))
-    nodes = next(
-        (item for item in source.script.directives if item.name in {"-N", "--nodes"}),
-        None,
-    )
-    if nodes is not None:
-        return Value(name, "batch", "derived", (), "sbatch runs it on the first node")
-    return Value(name)
-
-
-def _nodes_started(
-    source: Source,
-    written: _Command,
-    spreader: Value[str],
-    request: SlurmRequest | None,
-) -> Value[int]:
-    """Return on how many nodes the spreader starts a command."""
-    name = "launch.nodes_started"
-    if spreader.value == "batch":
-        return Value(name, 1, "derived", (), spreader.note)
-    if spreader.value == "srun" and request is not None:
-        nodes = _asked(request, "--nodes", count_of, name)
-        tasks = request.step.get("--ntasks")
-        number = count_of(tasks.text) if tasks else None
-        if tasks is None or number is None or not nodes.value:
-            return Value(name) if tasks is not None and number is None else nodes
-        if number >= nodes.value:
-            return nodes
-        return Value(name, number, "derived", (tasks.place,), f"{number} tasks")
-    mpi_run = mpi_run_of(written.command)
-    if spreader.value == "mpirun" and mpi_run is not None:
-        if mpi_run.hosts and mpi_run.hosts_word is not None:
-            place = word_place(source.name, mpi_run.name, mpi_run.hosts_word)
-            number = len(mpi_run.hosts)
-            return Value(name, number, "derived", (place,), f"{number} hosts")
-        total, each = mpi_run.ranks, mpi_run.ranks_per_node
-        if total and each and total.number and each.number:
-            number = -(-total.number // each.number)
-            places = tuple(
-                word_place(source.name, item.flag, item.word) for item in (total, each)
-            )
-            note = f"{total.number} processes / {each.number} a node = {number}"
-            return Value(name, number, "derived", places, note)
-    return Value(name)
-
-
-def _tasks(
-    source: Source,
-    written: _Command,
-    spreader: Value[str],
-    request: SlurmRequest | None,
-) -> Value[int]:
-    """Return how often a command starts on each node."""
-    name = "launch.tasks"
-    if spreader.value == "batch":
-        return Value(name, 1, "derived", (), spreader.note)
-    if spreader.value == "mpirun":
-        mpi_run = mpi_run_of(written.command)
-        each = mpi_run.ranks_per_node if mpi_run is not None else None
-        if each is not None:
-            place = word_place(source.name, each.flag, each.word)
-            status = "stated" if each.number else "unknown"
-            return Value(name, each.number, status, (place,))
-        counts = {*mpi_run.hosts.values()} if mpi_run is not None else set()
-        if mpi_run is not None and len(counts) == 1 and mpi_run.hosts_word is not None:
-            place = word_place(source.name, mpi_run.name, mpi_run.hosts_word)
-            return Value(name, counts.pop(), "derived", (place,), "slots of each host")
-        return Value(name)
-    if request is None or spreader.value != "srun" or "--ntasks" in request.step:
-        return Value(name)
-    tasks = tasks_of(request)
-    given = [
-        item
-        for item in map(request.find, ("--ntasks-per-node", "--ntasks", "--nodes"))
-        if item
-    ]
-    if tasks is None:
-        return Value(name)
-    if given and request.find("--ntasks-per-node") is given[0]:
-        return Value(name, tasks, "stated", (given[0].place,))
-    if request.find("--ntasks") is not None:
-        places = tuple(item.place for item in given)
-        return Value(name, tasks, "derived", places, "tasks over all nodes")
-    note = "Slurm starts one task on a node unless it is asked for more"
-    return Value(name, tasks, "default", (), note)
-
-
-def _asked(
-    request: SlurmRequest, flag: str, convert: Callable[[str], int | None], name: str
-) -> Value[int]:
-    requested = None if request.has_components else request.find(flag)
-    if requested is None:
-        return Value(name)
-    number = convert(requested.text)
-    if number is None:
-        note = f"{requested.text[:40]} is no number"
-        return Value(name, None, "unknown", (requested.place,), note)
-    return Value(name, number, "stated", (requested.place,))
-
-
-def _allocated_gpus(request: SlurmRequest) -> Value[int]:
-    name = "launch.allocated_gpus"
-    gres = _asked(request, "--gres", lambda text: total_of(gres_counts(text)), name)
-    each = _asked(
-        request, "--gpus-per-node", lambda text: total_of(gpu_counts(text)), name
-    )
-    return each if each.is_known else gres
-
-
-def _is_shared(request: SlurmRequest) -> Value[bool]:
-    name = "launch.is_shared"
-    shared: Requested | None = request.job.get("--oversubscribe")
-    if shared is not None and "--exclusive" not in request.job:
-        return Value(name, True, "stated", (shared.place,))  # noqa: FBT003 - a leaf
-    return Value(name)
 
 
 def _node_rank(
@@ -506,40 +356,31 @@ def _expanding_shell(
     replaced in the task, all others before srun starts. Empty where a text with quotes
     of both kinds does not tell.
     """
-    spreader = next(
-        (
-            command
-            for command in with_outer(written.command)
-            if any(base_name(item) == "srun" for item in command.words)
-            or mpi_run_of(command._replace(outer=None)) is not None
-        ),
-        None,
-    )
+    spreader = spreading_command(written.command)
     if spreader is None:
         return ""
     if spreader is written.command:
         return "script"
-    plain, braced = f"${name}", f"${{{name}}}"
     holding = [item for item in spreader.words if name in item.text]
+    is_early = _is_assigned_before(source, spreader, word)
     if not holding:
-        return "script" if _is_assigned_before(source, spreader, word) else ""
+        return "script" if is_early else ""
+    plain, braced = f"${name}", f"${{{name}}}"
+    text, quoted = holding[0].text, holding[0].raw
     if any(item.resolved for item in holding) or word.raw.startswith("\\"):
         return "task"
-    text = holding[0].text
-    if plain in text:
-        return "task"
-    if word.raw.startswith(plain) and braced in text:
-        return "script"
-    if braced in text and _is_assigned_before(source, spreader, word):
-        return "script"
-    quoted = holding[0].raw
+    if plain in text or braced not in text:
+        return "task" if plain in text else ""
     is_plain = quoted.startswith('"') and f"\\{braced}" not in quoted
-    return "script" if is_plain and braced in quoted else ""
+    is_early = is_early or word.raw.startswith(plain) or (is_plain and braced in quoted)
+    return "script" if is_early else ""
 
 
-def _is_assigned_before(source: Source, spreader: ShellCommand, word: ShellWord) -> bool:
+def _is_assigned_before(
+    source: Source, spreader: ShellCommand, word: ShellWord
+) -> bool:
     """Return whether a line before srun states the word, or the variable in it."""
-    name = word.raw.strip("\"${}")
+    name = word.raw.strip('"${}')
     return any(
         (
             item.name == name
@@ -578,92 +419,3 @@ def _is_static(backend: Value[str], written: _Command) -> bool:
     if backend.places:
         return (backend.value or "").lower() == "static"
     return "--standalone" not in given
-
-
-def _lost(source: Source, written: _Command) -> Iterator[LostVariable]:
-    """Yield the exported variables of NCCL and the fabric that do not reach the ranks."""
-    exports = [
-        item
-        for item in source.script.exports.values()
-        if item.name.startswith(_MATTERS) and not item.conditional
-    ]
-    if not exports:
-        return
-    handed_on = {item.name for item in written.command.environment}
-    for why, remedy, place, kept in _borders(source, written):
-        for item in exports:
-            if item.name not in kept and item.name not in handed_on:
-                at = Place(
-                    item.value.file or source.name,
-                    item.name,
-                    span=word_place(source.name, item.name, item.value).span,
-                )
-                yield LostVariable(item.name, at, place, why, remedy)
-        return
-
-
-def _borders(
-    source: Source, written: _Command
-) -> Iterator[tuple[str, str, Place, frozenset[str]]]:
-    """Yield what hands on a part of the environment: why, how else, where, which."""
-    for command in with_outer(written.command):
-        words = command.words
-        for position, word in enumerate(words):
-            base = base_name(word)
-            place = word_place(source.name, word.text, word)
-            if base == "srun":
-                yield from _of_srun(source, words[position + 1 :])
-                return
-            if base == "sudo" and position == 0:
-                own = [item.text for item in words[1:3]]
-                if not any(text.startswith(("-E", "--preserve")) for text in own):
-                    why = "sudo starts with an environment of its own"
-                    yield why, "Give sudo -E, or leave it out.", place, frozenset()
-                return
-            if base in {"mpirun", "mpiexec", "orterun", "prterun"}:
-                yield from _of_open_mpi(source, written, words[position + 1 :], place)
-                return
-
-
-def _of_srun(
-    source: Source, words: Sequence[ShellWord]
-) -> Iterator[tuple[str, str, Place, frozenset[str]]]:
-    for flag, values, word in options(words):
-        if flag != "--export" or not values or not values[0].resolved:
-            continue
-        parts = values[0].text.split(",")
-        if "ALL" not in parts:
-            kept = frozenset(part.partition("=")[0] for part in parts)
-            why = f"srun {flag}={values[0].text[:40]} hands on what it lists"
-            place = word_place(source.name, flag, word)
-            yield why, "Write --export=ALL, and the list behind it.", place, kept
-
-
-def _of_open_mpi(
-    source: Source, written: _Command, words: Sequence[ShellWord], place: Place
-) -> Iterator[tuple[str, str, Place, frozenset[str]]]:
-    """Open MPI starts other nodes by ssh, which hands on what -x names.
-
-    Within a job of Slurm its daemons start by srun, and take all.
-    """
-    mpi_run = mpi_run_of(written.command)
-    given = options(words)
-    flags = {flag for flag, _, _ in given}
-    hosts = len(mpi_run.hosts) if mpi_run is not None else 0
-    if source.script.directives or flags.isdisjoint(_OPEN_MPI):
-        return
-    if hosts <= 1 and flags.isdisjoint(_HOST_FILES):
-        return
-    text = " ".join(word.text for word in words)
-    if "env_list" in text or any("$" in word.text for word in words[:_FIRST]):
-        return
-    kept = frozenset(
-        values[0].text.partition("=")[0]
-        for flag, values, _ in given
-        if flag == "-x" and values
-    )
-    why = "mpirun hands on to other nodes what -x names"
-    yield why, "Give mpirun -x NAME for each of them.", place, kept
-
-
-_FIRST = 40  # words of mpirun itself, of which one may be a list of options

@@ -370,6 +370,7 @@ def gpu_counts(text: str) -> Counts:
 
 
 def total_of(counts: Counts) -> int | None:
+    """Return the number of all requests together; None where one cannot be read."""
     numbers = [number for _, number in counts if number is not None]
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
