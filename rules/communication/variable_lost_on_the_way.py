@@ -22,23 +22,22 @@ Good::
     mpirun -np 16 -H n1:8,n2:8 -x PATH -x NCCL_SOCKET_IFNAME python train.py
 """
 
+from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.launch import Launches, LostVariable
-from speccheck.validator.rule import Verdicts, fail, rule
-
-_SHOWN = 4
+from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="CONF-011", confidence="advisory", about=("recovery.launcher",))
-def variable_lost_on_the_way(account: Launches) -> Verdicts:
+def variable_lost_on_the_way(account: Launches, environment: Environment) -> Verdicts:
     """Judge the exported variables of NCCL and the fabric, launch by launch."""
     for launch in account.launches:
         lost: dict[str, LostVariable] = {item.name: item for item in launch.lost}
         if not lost:
+            if launch.spreader.is_known and environment.stated("NCCL_SOCKET_IFNAME"):
+                yield passed(at=launch.spreader)
             continue
         names = sorted(lost)
-        shown = ", ".join(names[:_SHOWN])
-        if len(names) > _SHOWN:
-            shown += f" and {len(names) - _SHOWN} more"
+        shown = ", ".join(names)
         first = lost[names[0]]
         verb = "does" if len(names) == 1 else "do"
         yield fail(

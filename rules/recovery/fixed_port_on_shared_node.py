@@ -33,7 +33,7 @@ def fixed_port_on_shared_node(account: Launches) -> Verdicts:
         if not shared.is_known or not is_certain(port):
             continue
         at = [port, shared]
-        if port.need() == 0:
+        if port.need() == "0":
             yield passed(at=at)
             continue
         yield fail(

@@ -7,7 +7,7 @@ each other.
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
@@ -41,7 +41,7 @@ class Rendezvous(Record):
     """
 
     address: Value[str] = Value("launch.rendezvous_address")
-    port: Value[int] = Value("launch.rendezvous_port")
+    port: Value[str] = Value("launch.rendezvous_port")
     backend: Value[str] = Value("launch.rendezvous_backend")
     is_static: bool = False
 
@@ -64,7 +64,7 @@ class Launch(Record):
         that starts it on its first node alone; empty for a caller that is not seen.
     nodes: on how many the launcher expects itself.
     nodes_started: on how many the spreader starts it.
-    allocated_nodes, allocated_gpus: what the job asks for; the GPUs are those of a node.
+    allocated_nodes, allocated_gpus: what the job asks for; GPUs of one node.
     tasks: how often it starts on a node.
     processes: ranks that each of them starts.
     world: ranks in all, as a flag states them.
@@ -122,7 +122,7 @@ class Launch(Record):
             return self.world
         number = nodes.value * each.value
         note = f"{nodes.value:,} nodes x {each.value:,} ranks = {number:,}"
-        return _derived("launch.ranks", number, note, nodes, each)
+        return _derived("launch.world", number, note, nodes, each)
 
     @property
     def devices(self) -> Value[int]:
@@ -133,6 +133,31 @@ class Launch(Record):
         number = nodes.value * each.value
         note = f"{nodes.value:,} nodes x {each.value:,} GPUs = {number:,}"
         return _derived("launch.devices", number, note, nodes, each)
+
+    def account(self) -> tuple[Value[Any], ...]:
+        """Return what is known of it, from the allocation to the ranks."""
+        number, variable, expanded = self.node_rank
+        if variable:
+            by = {"script": "the batch script, once", "task": "each task"}
+            note = f"${variable}, expanded by {by.get(expanded, 'an unknown shell')}"
+            number = number._replace(note=note)
+        values = (
+            self.spreader,
+            self.allocated_nodes,
+            self.allocated_gpus,
+            self.nodes_started,
+            self.nodes,
+            self.tasks,
+            self.processes_of_task,
+            self.processes_per_node,
+            self.ranks,
+            self.devices,
+            number,
+            self.rendezvous.address,
+            self.rendezvous.port,
+            self.rendezvous.backend,
+        )
+        return tuple(value for value in values if value.is_known or value.places)
 
 
 class Launches(Record):
@@ -145,7 +170,7 @@ class Launches(Record):
         return (launch for launch in self.launches if launch.nodes.or_else(1) > 1)
 
 
-def is_certain(value: Value[object]) -> bool:
+def is_certain(value: Value[Any]) -> bool:
     """Whether a value is stated in any case: no fallback, default or condition."""
     return (
         value.is_known and value.status in {"stated", "derived"} and not value.only_if

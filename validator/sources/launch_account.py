@@ -53,7 +53,7 @@ _FRONT_ENDS = frozenset({"llamafactory-cli", "lmf", "swift", "xtuner"})
 _TRAINS = frozenset({"train", "sft", "pt", "rlhf", "dpo", "rm", "run"})
 
 
-class Flags(Record):
+class LauncherOptions(Record):
     """The options of a launcher, each by all its names; also names of variables."""
 
     nodes: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Flags(Record):
     backend: tuple[str, ...] = ()
 
 
-_RUN = Flags(
+_RUN = LauncherOptions(
     nodes=("--nnodes",),
     processes=("--nproc-per-node",),
     rank=("--node-rank",),
@@ -75,10 +75,10 @@ _RUN = Flags(
     endpoint=("--rdzv-endpoint",),
     backend=("--rdzv-backend",),
 )
-_FLAGS: Mapping[str, Flags] = {
+_FLAGS: Mapping[str, LauncherOptions] = {
     TORCHRUN: _RUN,
     FT_LAUNCHER: _RUN,
-    ACCELERATE: Flags(
+    ACCELERATE: LauncherOptions(
         nodes=("--num_machines",),
         world=("--num_processes",),
         rank=("--machine_rank",),
@@ -86,21 +86,21 @@ _FLAGS: Mapping[str, Flags] = {
         port=("--main_process_port",),
         backend=("--rdzv_backend",),
     ),
-    DEEPSPEED: Flags(
+    DEEPSPEED: LauncherOptions(
         nodes=("--num_nodes",),
         processes=("--num_gpus", "--num_accelerators"),
         rank=("--node_rank",),
         address=("--master_addr",),
         port=("--master_port",),
     ),
-    _COMPOSER: Flags(
+    _COMPOSER: LauncherOptions(
         processes=("-n", "--nproc"),
         world=("--world_size",),
         rank=("--node_rank",),
         address=("--master_addr",),
         port=("--master_port",),
     ),
-    _COLOSSALAI: Flags(
+    _COLOSSALAI: LauncherOptions(
         nodes=("--num_nodes",),
         processes=("--nproc_per_node",),
         address=("--master_addr",),
@@ -108,7 +108,7 @@ _FLAGS: Mapping[str, Flags] = {
     ),
 }
 # Front ends that start torchrun by what the environment says.
-_VARIABLES = Flags(
+_VARIABLES = LauncherOptions(
     nodes=("NNODES",),
     processes=("NPROC_PER_NODE",),
     rank=("NODE_RANK",),
@@ -247,7 +247,7 @@ def _account(source: Source, written: _Command) -> Launch:
 
 
 def _processes(
-    read: "_Options", flags: Flags, written: _Command, spreader: Value[str]
+    read: "_Options", flags: LauncherOptions, written: _Command, spreader: Value[str]
 ) -> Value[int]:
     """Return the ranks that each launcher starts; srun starts a program itself."""
     name = "launch.processes"
@@ -299,7 +299,7 @@ class _Options:
 
 
 def _nodes(
-    read: _Options, flags: Flags, written: _Command
+    read: _Options, flags: LauncherOptions, written: _Command
 ) -> tuple[Value[int], Value[int]]:
     """Return the nodes of a launch, and the least of them where it is elastic."""
     option = read.option(flags.nodes)
@@ -325,7 +325,7 @@ def _nodes(
 
 
 def _node_rank(
-    source: Source, read: _Options, flags: Flags, written: _Command
+    source: Source, read: _Options, flags: LauncherOptions, written: _Command
 ) -> NodeRank:
     """Return the number of the node, who states it and where that is expanded."""
     name = "launch.node_rank"
@@ -393,17 +393,19 @@ def _is_assigned_before(
     )
 
 
-def _rendezvous(read: _Options, flags: Flags, written: _Command) -> Rendezvous:
+def _rendezvous(
+    read: _Options, flags: LauncherOptions, written: _Command
+) -> Rendezvous:
     backend = read.text("launch.rendezvous_backend", flags.backend)
     address = read.text("launch.rendezvous_address", flags.address)
-    port = read.count("launch.rendezvous_port", flags.port)
+    port = read.text("launch.rendezvous_port", flags.port)
     endpoint = read.option(flags.endpoint)
     if endpoint is not None and endpoint[1]:
         address = read.text("launch.rendezvous_address", flags.endpoint)
         match = _OWN_PORT.search(endpoint[1][0].text)
         place = word_place(read.file, endpoint[0], endpoint[1][0])
         if match is not None:
-            port = Value("launch.rendezvous_port", int(match[1]), "stated", (place,))
+            port = Value("launch.rendezvous_port", match[1], "stated", (place,))
     return Rendezvous(address, port, backend, _is_static(backend, written))
 
 

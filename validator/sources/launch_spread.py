@@ -59,13 +59,15 @@ class Spread(Record):
 def spread_of(source: Source, command: ShellCommand) -> Spread:
     """Return what starts a command on the nodes of its job."""
     step = step_request(source, command)
-    asked = step or request_of(source)
+    request = step or request_of(source)
     spreader = _spreader(source, command)
     spread = Spread(
         spreader,
-        allocated_nodes=_asked(asked, "--nodes", count_of, "launch.allocated_nodes"),
-        allocated_gpus=_allocated_gpus(asked),
-        is_shared=_is_shared(asked),
+        allocated_nodes=_option_value(
+            request, "--nodes", count_of, "launch.allocated_nodes"
+        ),
+        allocated_gpus=_allocated_gpus(request),
+        is_shared=_is_shared(request),
     )
     mpi_run = mpi_run_of(command)
     if spreader.value == "batch":
@@ -116,7 +118,7 @@ def _kind(name: str) -> str:
 
 def _nodes_of_step(request: SlurmRequest) -> Value[int]:
     """Return the nodes of a step: with fewer tasks than nodes, one for each task."""
-    nodes = _asked(request, "--nodes", count_of, _NODES)
+    nodes = _option_value(request, "--nodes", count_of, _NODES)
     tasks = request.step.get("--ntasks")
     if tasks is None or "--nodes" in request.step:
         return nodes
@@ -136,7 +138,7 @@ def _tasks_of_step(request: SlurmRequest) -> Value[int]:
         request = request._replace(job=job)
     tasks, stated = tasks_of(request), request.find(share)
     if tasks is None or stated is not None:
-        return _asked(request, share, lambda _: tasks, _TASKS)
+        return _option_value(request, share, lambda _: tasks, _TASKS)
     total, nodes = request.find("--ntasks"), request.find("--nodes")
     places = tuple(item.place for item in (total, nodes) if item is not None)
     if total is not None:
@@ -178,7 +180,7 @@ def _counted(name: str, source: Source, count: ProcessCount | None) -> Value[int
     return Value(name, count.number, "stated", (place,))
 
 
-def _asked(
+def _option_value(
     request: SlurmRequest, flag: str, convert: Callable[[str], int | None], name: str
 ) -> Value[int]:
     requested = None if request.has_components else request.find(flag)
@@ -193,8 +195,8 @@ def _asked(
 
 def _allocated_gpus(request: SlurmRequest) -> Value[int]:
     name = "launch.allocated_gpus"
-    each = _asked(request, "--gpus-per-node", _gpus, name)
-    return each if each.is_known else _asked(request, "--gres", _gres, name)
+    each = _option_value(request, "--gpus-per-node", _gpus, name)
+    return each if each.is_known else _option_value(request, "--gres", _gres, name)
 
 
 def _gpus(text: str) -> int | None:
