@@ -39,8 +39,10 @@ def _launches(
     ("command", "expected"),
     [
         (
-            "srun torchrun --nnodes=4 --nproc_per_node=8 --rdzv_backend=c10d "
-            "--rdzv_endpoint=node-0:29500 train.py",
+            (
+                "srun torchrun --nnodes=4 --nproc_per_node=8 --rdzv_backend=c10d "
+                "--rdzv_endpoint=node-0:29500 train.py"
+            ),
             {
                 "launcher": "torchrun",
                 "spreader": "srun",
@@ -55,8 +57,10 @@ def _launches(
             },
         ),
         (
-            "srun accelerate launch --num_machines 4 --num_processes 32 "
-            "--machine_rank $SLURM_NODEID --main_process_ip h train.py",
+            (
+                "srun accelerate launch --num_machines 4 --num_processes 32 "
+                "--machine_rank $SLURM_NODEID --main_process_ip h train.py"
+            ),
             {
                 "launcher": "accelerate",
                 "nodes": "4",
@@ -109,8 +113,10 @@ def _launches(
             },
         ),
         (
-            "NNODES=2 NPROC_PER_NODE=8 NODE_RANK=1 MASTER_ADDR=a llamafactory-cli "
-            "train x.yaml",
+            (
+                "NNODES=2 NPROC_PER_NODE=8 NODE_RANK=1 MASTER_ADDR=a llamafactory-cli "
+                "train x.yaml"
+            ),
             {
                 "launcher": "llamafactory-cli",
                 "nodes": "2",
@@ -166,3 +172,21 @@ def test_the_command_within_quotes_is_the_launch(
     text = f"{_JOB}srun bash -c 'torchrun --nnodes=4 --nproc_per_node=8 train.py'\n"
     (account,) = _launches(text, tmp_path, capsys)
     assert (account["launcher"], account["spreader"]) == ("torchrun", "srun")
+
+
+def test_a_script_that_srun_starts_has_the_nodes_of_its_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = tmp_path / "train.sh"
+    train.write_text(
+        "torchrun --nnodes=4 --nproc_per_node=8 --node_rank=$SLURM_PROCID "
+        "--master_addr=node-0 train.py\n",
+        encoding="utf-8",
+    )
+    job = tmp_path / "job.sbatch"
+    text = _JOB.replace("per-node=1", "per-node=8")
+    job.write_text(f"{text}srun bash train.sh\n", encoding="utf-8")
+    assert main([str(job), str(train)]) == 1
+    shown = capsys.readouterr().out
+    assert "SLURM_PROCID numbers tasks: 4 nodes x 8 tasks make it 0 to 31" in shown
+    assert "8 tasks on a node x 8 processes = 64 ranks for 8 GPUs" in shown

@@ -6,13 +6,14 @@ is a value with its places, so that what two links of the chain say can be set b
 each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
 Shell = Literal["", "script", "task"]
+SCRIPT = "script"  # the launcher of a command that starts another script
 
 
 class NodeRank(Record):
@@ -59,7 +60,7 @@ class LostVariable(Record):
 class Launch(Record):
     """A command that starts a training.
 
-    launcher: what multiplies on a node, or `python`.
+    launcher: what multiplies on a node, `python`, or SCRIPT.
     spreader: what starts it on the nodes: srun, mpirun, ssh; `batch` for a batch script
         that starts it on its first node alone; empty for a caller that is not seen.
     nodes: on how many the launcher expects itself.
@@ -168,6 +169,46 @@ class Launches(Record):
     def on_several_nodes(self) -> Iterator[Launch]:
         """Yield the launches that expect themselves on more than one node."""
         return (launch for launch in self.launches if launch.nodes.or_else(1) > 1)
+
+
+def joined(launches: Iterable[Launch]) -> Launches:
+    """Return the launches of a plan, each by what starts the script that it stands in.
+
+    A script that several commands start is none of them for sure, and stays as it is.
+    """
+    known = tuple(launches)
+    starts = [launch for launch in known if launch.launcher.value == SCRIPT]
+    return Launches(
+        tuple(
+            _started(launch, starts) if starts else launch
+            for launch in known
+            if launch.launcher.value != SCRIPT
+        )
+    )
+
+
+def _started(launch: Launch, starts: Iterable[Launch]) -> Launch:
+    name = _base(launch.launcher.places[0].file)
+    callers = [start for start in starts if _base(start.program[0]) == name]
+    if launch.spreader.is_known or len(callers) != 1:
+        return launch
+    caller, rank = callers[0], launch.node_rank
+    if rank.variable and caller.spreader.value in {"srun", "mpirun"}:
+        rank = rank._replace(expanded="task")
+    return launch._replace(
+        spreader=caller.spreader,
+        nodes_started=caller.nodes_started,
+        allocated_nodes=caller.allocated_nodes,
+        allocated_gpus=caller.allocated_gpus,
+        tasks=caller.tasks,
+        is_shared=caller.is_shared,
+        node_rank=rank,
+        lost=(*launch.lost, *caller.lost),
+    )
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def is_certain(value: Value[Any]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from speccheck.validator.evidence.launch import (
+    SCRIPT,
     Launch,
     NodeRank,
     Rendezvous,
@@ -31,6 +32,7 @@ from speccheck.validator.sources.launching import (
     TORCHRUN,
     LaunchCommand,
     base_name,
+    called_script,
     is_sure,
     last_options,
     launch_of,
@@ -166,10 +168,13 @@ def _written(source: Source, command: ShellCommand) -> _Command | None:
     if front_end is not None:
         return front_end
     program = python_program(command)
+    kind = _PYTHON
+    if program is None:
+        program, kind = called_script(command), SCRIPT
     if program is None or " " in program.text:
         return None
     at = command.words.index(program)
-    return _Command(_PYTHON, program, {}, command.words[at:], command)
+    return _Command(kind, program, {}, command.words[at:], command)
 
 
 def _by_front_end(source: Source, command: ShellCommand) -> _Command | None:
@@ -225,7 +230,6 @@ def _account(source: Source, written: _Command) -> Launch:
     read = _Options(source.name, written.given)
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)
-    is_python = written.launcher == _PYTHON
     return Launch(
         Value("launch.launcher", written.launcher, "stated", (place,)),
         spread.spreader,
@@ -235,7 +239,9 @@ def _account(source: Source, written: _Command) -> Launch:
         spread.allocated_gpus,
         spread.tasks,
         _processes(read, flags, written, spread.spreader),
-        spread.ranks if is_python else read.count("launch.world", flags.world),
+        spread.ranks
+        if written.launcher == _PYTHON
+        else read.count("launch.world", flags.world),
         least,
         _node_rank(source, read, flags, written),
         _rendezvous(read, flags, written),
