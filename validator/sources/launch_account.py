@@ -149,8 +149,10 @@ def launch_accounts(source: Source) -> tuple[Launch, ...]:
     """Return the account of each launch of a script, in its order."""
     commands = source.script.commands
     holding = {id(command.outer) for command in commands}
+    # In a pod the operator states in variables what no option does.
+    hidden = "" if source.own_text == source.text else "the environment of the pod"
     return tuple(
-        _account(source, written)
+        _account(source, written._replace(hidden=written.hidden or hidden))
         for command in commands
         if id(command) not in holding
         and (written := _written(source, command)) is not None
@@ -230,6 +232,7 @@ def _account(source: Source, written: _Command) -> Launch:
     read = _Options(source.name, written.given)
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)
+    world = read.count("launch.world", flags.world)
     return Launch(
         Value("launch.launcher", written.launcher, "stated", (place,)),
         spread.spreader,
@@ -239,9 +242,7 @@ def _account(source: Source, written: _Command) -> Launch:
         spread.allocated_gpus,
         spread.tasks,
         _processes(read, flags, written, spread.spreader),
-        spread.ranks
-        if written.launcher == _PYTHON
-        else read.count("launch.world", flags.world),
+        spread.ranks if written.launcher == _PYTHON else world,
         least,
         _node_rank(source, read, flags, written),
         _rendezvous(read, flags, written),

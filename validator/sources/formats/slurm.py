@@ -53,6 +53,7 @@ _SHORT = {
     "-n": "--ntasks",
     "-p": "--partition",
     "-t": "--time",
+    "--tasks-per-node": "--ntasks-per-node",
 }
 # The options of srun that say how the training starts; a step takes the others from
 # the job.
