@@ -19,8 +19,13 @@ from speccheck.validator.evidence.launch import (
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.sources.formats.slurm import count_of
+from speccheck.validator.sources.formats.slurm import (
+    SlurmRequest,
+    count_of,
+    request_of,
+)
 from speccheck.validator.sources.launch_spread import (
+    exports_of_fabric,
     lost_variables,
     spread_of,
     spreading_command,
@@ -150,9 +155,13 @@ def launch_accounts(source: Source) -> tuple[Launch, ...]:
     commands = source.script.commands
     holding = {id(command.outer) for command in commands}
     # In a pod the operator states in variables what no option does.
+    job = request_of(source)
     hidden = "" if source.own_text == source.text else "the environment of the pod"
+    exports = exports_of_fabric(source)
     return tuple(
-        _account(source, written._replace(hidden=written.hidden or hidden))
+        _account(
+            source, written._replace(hidden=written.hidden or hidden), job
+        )._replace(lost=tuple(lost_variables(source, command, exports)))
         for command in commands
         if id(command) not in holding
         and (written := _written(source, command)) is not None
@@ -222,13 +231,18 @@ def _spelling(flag: str, launcher: str) -> str:
 
 def _of_environment(source: Source, command: ShellCommand) -> dict[str, Option]:
     """Return the variables that a command sees as options without a flag."""
-    exports = [*source.script.exports.values(), *command.environment]
-    return {item.name: (item.name, (item.value,), item.value) for item in exports}
+    exports = source.script.exports
+    names = (name for option in _VARIABLES for name in option)
+    known = [exports[name] for name in names if name in exports]
+    return {
+        item.name: (item.name, (item.value,), item.value)
+        for item in (*known, *command.environment)
+    }
 
 
-def _account(source: Source, written: _Command) -> Launch:
+def _account(source: Source, written: _Command, job: SlurmRequest) -> Launch:
     flags = _FLAGS.get(written.launcher, _VARIABLES)
-    spread = spread_of(source, written.command)
+    spread = spread_of(source, written.command, job)
     read = _Options(source.name, written.given)
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)
@@ -248,8 +262,8 @@ def _account(source: Source, written: _Command) -> Launch:
         _rendezvous(read, flags, written),
         tuple(word.text for word in written.program),
         spread.is_shared,
-        tuple(lost_variables(source, written.command)),
-        written.launcher == DEEPSPEED and "--no_local_rank" not in written.given,
+        adds_local_rank=written.launcher == DEEPSPEED
+        and "--no_local_rank" not in written.given,
     )
 
 

@@ -14,7 +14,6 @@ from speccheck.validator.sources.formats.slurm import (
     count_of,
     gpu_counts,
     gres_counts,
-    request_of,
     step_request,
     tasks_of,
     total_of,
@@ -28,7 +27,12 @@ from speccheck.validator.sources.launching import (
     word_place,
 )
 from speccheck.validator.sources.reader import Source
-from speccheck.validator.sources.shell.script import ShellCommand, ShellWord, options
+from speccheck.validator.sources.shell.script import (
+    ShellAssignment,
+    ShellCommand,
+    ShellWord,
+    options,
+)
 
 _REMOTE = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "parallel"})
 _OF_MPI = ("mpirun", "mpiexec", "orterun", "prterun")
@@ -56,10 +60,10 @@ class Spread(Record):
     is_shared: Value[bool] = Value("launch.is_shared")
 
 
-def spread_of(source: Source, command: ShellCommand) -> Spread:
+def spread_of(source: Source, command: ShellCommand, job: SlurmRequest) -> Spread:
     """Return what starts a command on the nodes of its job."""
-    step = step_request(source, command)
-    request = step or request_of(source)
+    step = step_request(source, command, job)
+    request = step or job
     spreader = _spreader(source, command)
     spread = Spread(
         spreader,
@@ -215,13 +219,19 @@ def _is_shared(request: SlurmRequest) -> Value[bool]:
     return Value(name)
 
 
-def lost_variables(source: Source, command: ShellCommand) -> Iterator[LostVariable]:
-    """Yield the exported variables of NCCL and the fabric that ranks do not get."""
-    exports = [
+def exports_of_fabric(source: Source) -> tuple[ShellAssignment, ...]:
+    """Return the exported variables of NCCL and the fabric."""
+    return tuple(
         item
         for item in source.script.exports.values()
         if item.name.startswith(_MATTERS) and not item.conditional
-    ]
+    )
+
+
+def lost_variables(
+    source: Source, command: ShellCommand, exports: Sequence[ShellAssignment]
+) -> Iterator[LostVariable]:
+    """Yield the exported variables that the ranks of a command do not get."""
     if not exports:
         return
     handed_on = {item.name for item in command.environment}

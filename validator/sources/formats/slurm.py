@@ -614,7 +614,9 @@ def _is_training(command: ShellCommand) -> bool:
     return launch_of(command) is not None or python_program(command) is not None
 
 
-def step_request(source: Source, command: ShellCommand) -> SlurmRequest | None:
+def step_request(
+    source: Source, command: ShellCommand, request: SlurmRequest
+) -> SlurmRequest | None:
     """Return what the srun of one command asks for; None for a part of the job.
 
     A step beside others, or on hosts that it names, runs on nodes that nobody counts.
@@ -631,7 +633,7 @@ def step_request(source: Source, command: ShellCommand) -> SlurmRequest | None:
             written = values[0] if values else word
             place = word_place(source.name, name, written)
             own[name] = Requested(written.text, place)
-    return request_of(source)._replace(step=own)
+    return request._replace(step=own)
 
 
 def tasks_per_node(source: Source) -> int | None:
