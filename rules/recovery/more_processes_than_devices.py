@@ -5,7 +5,8 @@ out of memory together.
 
 What passes: at least one visible device for each process.
 
-Where it does not apply: CUDA_VISIBLE_DEVICES is not set, or is set outside the files.
+Where it does not apply: CUDA_VISIBLE_DEVICES is not set, or is set outside the files;
+deepspeed with --num_gpus, which ignores it (visible_devices_ignored).
 
 Source: NVIDIA/nccl duplicate GPU test in init.cc; clessig/atmorep issue 77.
 
@@ -22,6 +23,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.finding import Fix
+from speccheck.validator.evidence.launch import Launches
 from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.plan import Cluster, Recovery
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -31,11 +33,16 @@ _NAME = "CUDA_VISIBLE_DEVICES"
 
 @rule(clause="COMM-017", about=("CUDA_VISIBLE_DEVICES",))
 def more_processes_than_devices(
-    environment: Environment, recovery: Recovery, cluster: Cluster
+    environment: Environment, recovery: Recovery, cluster: Cluster, account: Launches
 ) -> Verdicts:
     """Judge processes on a node <= visible devices."""
     variable, processes = environment.find(_NAME), recovery.processes_per_node
+    launches = [item for item in account.launches if item.launcher.value != "python"]
+    if not processes.is_known and len(launches) == 1:
+        processes = launches[0].processes_of_task
     if variable is None or not variable.value or not processes.is_known:
+        return
+    if any(launch.launcher.value == "deepspeed" for launch in launches):
         return
     devices = [part for part in variable.value.split(",") if part.strip()]
     at = [variable.place, *processes.places]

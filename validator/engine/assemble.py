@@ -12,6 +12,7 @@ from speccheck.validator.evidence.environment import (
     Variable,
 )
 from speccheck.validator.evidence.evidence import Evidence
+from speccheck.validator.evidence.launch import Launches, joined
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import (
     Cluster,
@@ -126,6 +127,9 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     by_type[NcclVariables] = nccl_variables()
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
     by_type[References] = _references(files)
+    by_type[Launches] = joined(
+        launch for reading in readings for launch in reading.launches
+    )
     if environment.variables:
         _add_related(by_type, environment, plan)
     scopes, measured = _add_node(by_type, files, plan)

@@ -13,6 +13,7 @@ from speccheck.validator.evidence.value import KeyPath, Place
 
 FORMAT = "k8s-jobset"
 _JOBS: KeyPath = ("spec", "replicatedJobs")
+_NETWORK: KeyPath = ("spec", "network")
 _RULES: KeyPath = ("spec", "failurePolicy", "rules")
 _COORDINATOR: KeyPath = ("spec", "coordinator")
 _LONGEST_NAME = 63
@@ -27,6 +28,43 @@ class JobSetFault(Record):
     at: tuple[Place, ...]
     required: str
     remedy: str
+
+
+class PodNames(Record):
+    """The host names of the pods of a set, and the service that resolves them."""
+
+    job_set: str
+    subdomain: str
+    pods: tuple[str, ...]
+
+
+_MOST_PODS = 100_000
+
+
+def pod_names(file: KeyedFile) -> PodNames | None:
+    """Return the host names in a JobSet; None where one of its parts is not known."""
+    jobs = _JobsOfSet(file)
+    name = jobs.value(("metadata", "name"))
+    subdomain = jobs.value((*_NETWORK, "subdomain")) or name
+    if not jobs.names or not jobs.is_known or not isinstance(name, str):
+        return None
+    if jobs.value((*_NETWORK, "enableDNSHostnames")) is False:
+        return None
+    if not isinstance(subdomain, str) or is_filled_in(name) or is_filled_in(subdomain):
+        return None
+    pods: list[str] = []
+    for number, key in jobs.names.items():
+        job = (*_JOBS, number)
+        replicas = jobs.number((*job, "replicas"), 1)
+        each = jobs.number((*job, "template", "spec", "parallelism"), 1)
+        if replicas is None or each is None or replicas * each > _MOST_PODS:
+            return None
+        pods += (
+            f"{name}-{key.value}-{index}-{pod}"
+            for index in range(replicas)
+            for pod in range(each)
+        )
+    return PodNames(name, subdomain, tuple(pods)) if pods else None
 
 
 def job_set_faults(file: KeyedFile) -> list[JobSetFault] | None:

@@ -247,6 +247,12 @@ def _values(plan: PlanDump, style: Style, *, full: bool) -> Iterator[str]:
             section = here
             yield f"\n{style.paint(section, 'bold')}"
         yield from _row(name, shown, short, style)
+    for launch in plan.launches:
+        at = _at(launch.launcher.locations, short)
+        name = printable(str(launch.launcher.leaf.value))
+        yield f"\n{style.paint('launch', 'bold')} {name} {at}"
+        for shown in launch.account:
+            yield from _row(shown.leaf.name.partition(".")[2], shown, short, style)
     if plan.variables:
         yield f"\n{style.paint('environment', 'bold')}"
         for variable in plan.variables:

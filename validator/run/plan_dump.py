@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from speccheck.validator.engine.assemble import PlanEvidence
 from speccheck.validator.engine.locate import Location, locate, sources_of
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.launch import Launches
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
@@ -35,8 +36,17 @@ class DumpedVariable(Record):
     location: Location
 
 
+class DumpedLaunch(Record):
+    """A command that starts a training, and the leaves of its account."""
+
+    launcher: DumpedLeaf
+    account: tuple[DumpedLeaf, ...]
+
+
 class PlanDump(Record):
     """One plan: its files, why they are one, all its leaves, the variables they set.
+
+    launches: the commands that start it, each with its account.
 
     machine: how the parts of its machine are joined; None without a snapshot.
     """
@@ -46,6 +56,7 @@ class PlanDump(Record):
     leaves: tuple[DumpedLeaf, ...]
     variables: tuple[DumpedVariable, ...]
     forecasts: tuple[Forecast, ...] = ()
+    launches: tuple[DumpedLaunch, ...] = ()
     machine: "MachineLayout | None" = None
 
 
@@ -59,6 +70,14 @@ def dump_plan(group: PlanFiles, evidence: PlanEvidence) -> PlanDump:
         leaves=tuple(dump_leaf(leaf, sources) for leaf in leaves),
         variables=tuple(_variables(evidence, group)),
         forecasts=forecasts(evidence.plan),
+        launches=tuple(
+            DumpedLaunch(
+                dump_leaf(launch.launcher, sources),
+                tuple(dump_leaf(value, sources) for value in launch.account()),
+            )
+            for launch in evidence[Launches].launches
+            if launch.account()
+        ),
         machine=_machine(evidence),
     )
 

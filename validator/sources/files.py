@@ -541,11 +541,17 @@ def openings_of(source: Source) -> tuple[Opening, ...]:
 
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
     """Read a script by every reader that finds something of its own in it."""
-    return tuple(
+    readings = tuple(
         without_sentinels(reader.read(source))
         for reader in readers.of_scripts(source)
         if reader.detect(source) > 0
     )
+    if not readings:
+        return ()
+    from speccheck.validator.sources.launch_account import launch_accounts  # noqa: PLC0415 - scripts alone
+
+    launches = launch_accounts(source)
+    return (readings[0]._replace(launches=launches), *readings[1:])
 
 
 def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognised]:

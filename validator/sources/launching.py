@@ -321,12 +321,12 @@ def starts_tasks(command: ShellCommand) -> bool:
     """Whether srun or mpirun starts what the command runs, once for each task."""
     return any(
         base_name(word) in _TASK_STARTERS
-        for item in _with_outer(command)
+        for item in with_outer(command)
         for word in item.words[:_WRAPPERS]
     )
 
 
-def _with_outer(command: ShellCommand | None) -> Iterator[ShellCommand]:
+def with_outer(command: ShellCommand | None) -> Iterator[ShellCommand]:
     """Yield a command and those whose arguments held it: `srun bash -c '...'`."""
     while command is not None:
         yield command
@@ -570,7 +570,7 @@ def openings(source: Source) -> tuple[Opening, ...]:
             or id(command) in written
         ):
             continue
-        called = next((word for word in command.words if _is_script(word)), None)
+        called = called_script(command)
         if called is not None:
             what = f"{called.text[:60]}, which {name} starts, was not read"
             place = word_place(source.name, called.text, called)
@@ -584,6 +584,13 @@ def _starts_training(command: ShellCommand) -> bool:
     return launch_of(command) is not None or (
         python_program(command) is not None and not mentions_only(command)
     )
+
+
+def called_script(command: ShellCommand) -> ShellWord | None:
+    """Return the script that a command calls; None for lines that take it in."""
+    if command.words[0].text in SOURCING:
+        return None
+    return next((word for word in command.words if _is_script(word)), None)
 
 
 def _is_script(word: ShellWord) -> bool:

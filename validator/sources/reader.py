@@ -40,6 +40,7 @@ from speccheck.validator.sources.documents.reading import (
 from speccheck.validator.sources.documents.reading import load_documents, read_text
 
 if TYPE_CHECKING:
+    from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
@@ -313,6 +314,7 @@ class Reading(Record):
     versions: packages whose release the file names.
     node: the parts of a machine, of a snapshot or a capture.
     openings: through which more variables may be set than those.
+    launches: the commands of a script that start a training.
     """
 
     facts: FactSheet
@@ -323,6 +325,7 @@ class Reading(Record):
     versions: tuple[StatedVersion, ...] = ()
     node: "Node | None" = None
     openings: tuple[Opening, ...] = ()
+    launches: "tuple[Launch, ...]" = ()
 
 
 class Reader(Record):

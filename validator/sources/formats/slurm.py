@@ -53,6 +53,7 @@ _SHORT = {
     "-n": "--ntasks",
     "-p": "--partition",
     "-t": "--time",
+    "--tasks-per-node": "--ntasks-per-node",
 }
 # The options of srun that say how the training starts; a step takes the others from
 # the job.
@@ -115,7 +116,7 @@ def detect(source: Source) -> float:
         name in source.text for name in _STARTERS
     ):
         return 0.0
-    request = _request_of(source)
+    request = request_of(source)
     if not request.job and not request.step:
         return 0.0
     if _asks_for_gpus(request) or (request.job and launches(source)):
@@ -182,7 +183,7 @@ def _asks_for_gpus(request: SlurmRequest) -> bool:
 def read(source: Source) -> Reading:
     """Return the allocation: nodes, GPUs, tasks, wall time, requeue."""
     sheet = FactSheet(source.name)
-    request = _request_of(source)
+    request = request_of(source)
     if request.has_components:
         for leaf in (_NODES, _GPUS, "cluster.world_size"):
             without_place(sheet, leaf, "the job has several components")
@@ -258,7 +259,7 @@ def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
     requested = request.find("--nodes")
     if requested is not None:
         least, dash, most = requested.text.partition("-")
-        bounds = (_count_of(least), _count_of(most if dash else least))
+        bounds = (count_of(least), count_of(most if dash else least))
         if None in bounds:
             reason = f"{requested.text[:40]!r} is no number of nodes"
             sheet.unusable(_NODES, reason, requested.place)
@@ -272,7 +273,7 @@ def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
         return
     tasks, share = request.find("--ntasks"), request.find("--ntasks-per-node")
     if tasks is not None and share is not None:
-        total, local = _count_of(tasks.text), _count_of(share.text)
+        total, local = count_of(tasks.text), count_of(share.text)
         if total and local and total % local == 0:
             note = f"{total} tasks / {local} a node = {total // local}"
             sheet.derive(_NODES, total // local, note, tasks.place, share.place)
@@ -324,9 +325,9 @@ def _state_share(
 ) -> None:
     """GPUs of a node, or of the job, where each task gets its own."""
     counts = gpu_counts(requested.text)
-    each, tasks = _total(counts), tasks_per_node(source)
+    each, tasks = total_of(counts), tasks_per_node(source)
     total = request.find("--ntasks")
-    every = _count_of(total.text) if total is not None else None
+    every = count_of(total.text) if total is not None else None
     if each is not None:
         _state_type(sheet, counts, requested.place)
     if each is not None and total is not None and every and not request.find("--nodes"):
@@ -365,11 +366,12 @@ def gpu_counts(text: str) -> Counts:
     text_lists: Counts = []
     for part in text.split(","):
         kind, _, number = part.strip().rpartition(":")
-        text_lists.append((kind, _count_of(number)))
+        text_lists.append((kind, count_of(number)))
     return text_lists
 
 
-def _total(counts: Counts) -> int | None:
+def total_of(counts: Counts) -> int | None:
+    """Return the number of all requests together; None where one cannot be read."""
     numbers = [number for _, number in counts if number is not None]
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
@@ -377,7 +379,7 @@ def _total(counts: Counts) -> int | None:
 def _state_count(
     sheet: FactSheet, leaf: str, counts: Counts, requested: Requested
 ) -> None:
-    total = _total(counts)
+    total = total_of(counts)
     if total is None:
         sheet.unusable(
             leaf, f"{requested.text[:40]!r} is no number of GPUs", requested.place
@@ -426,7 +428,7 @@ def _state_processors(sheet: FactSheet, source: Source, request: SlurmRequest) -
     share, tasks = request.find("--cpus-per-task"), tasks_per_node(source)
     if share is None or "--exclusive" in request.job:
         return
-    each = _count_of(share.text)
+    each = count_of(share.text)
     if each and tasks:
         note = f"{tasks} tasks a node x {each} CPUs = {tasks * each}"
         sheet.derive(leaf, tasks * each, note, share.place)
@@ -485,7 +487,7 @@ def wall_time_seconds(text: str) -> float | None:
     return float(total) or None
 
 
-def _request_of(source: Source) -> SlurmRequest:
+def request_of(source: Source) -> SlurmRequest:
     """What a script asks of Slurm: with `#SBATCH` lines, else with its commands."""
     job: dict[str, Requested] = {}
     if not source.script.directives:
@@ -612,21 +614,47 @@ def _is_training(command: ShellCommand) -> bool:
     return launch_of(command) is not None or python_program(command) is not None
 
 
+def step_request(
+    source: Source, command: ShellCommand, request: SlurmRequest
+) -> SlurmRequest | None:
+    """Return what the srun of one command asks for; None for a part of the job.
+
+    A step beside others, or on hosts that it names, runs on nodes that nobody counts.
+    """
+    step = _srun_of(command)
+    if step is None or any(_PART_OF_JOB.match(word.text) for word in step.words):
+        return None
+    words = _own_words(step, "srun")
+    own = _requested(source, words, _OF_STEPS)
+    # What a variable states is not what the job asks for in its stead.
+    for flag, values, word in options(words):
+        name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
+        if name in _OF_STEPS and name not in own:
+            written = values[0] if values else word
+            place = word_place(source.name, name, written)
+            own[name] = Requested(written.text, place)
+    return request._replace(step=own)
+
+
 def tasks_per_node(source: Source) -> int | None:
     """Return the tasks on each node; Slurm starts one unless set otherwise."""
-    request = _request_of(source)
+    return tasks_of(request_of(source))
+
+
+def tasks_of(request: SlurmRequest) -> int | None:
+    """Return the tasks on each node that a job or its step asks for."""
     requested = request.find("--ntasks-per-node")
     if requested is not None:
-        return _count_of(requested.text.partition("*")[0])
+        return count_of(requested.text.partition("*")[0])
     tasks, nodes = request.find("--ntasks"), request.find("--nodes")
     if tasks is None:
         return 1
-    total = _count_of(tasks.text)
-    hosts = _count_of(nodes.text) if nodes is not None else None
+    total = count_of(tasks.text)
+    hosts = count_of(nodes.text) if nodes is not None else None
     return total // hosts if total and hosts and total % hosts == 0 else None
 
 
-def _count_of(text: str) -> int | None:
+def count_of(text: str) -> int | None:
     """Return a whole number above zero, or None."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and int(digits) > 0 else None
