@@ -104,6 +104,15 @@ def test_a_value_of_a_script_under_a_condition_is_no_error(
         assert (code, rows) == expected
 
 
+@pytest.mark.parametrize("flag", ["--fake-process-group", "--fake-world-size 64"])
+def test_a_simulated_job_is_not_as_large_as_its_launcher_starts(
+    flag: str, tmp_path: Path
+) -> None:
+    launch = f"{LAUNCH.rstrip()} {flag}\n"
+    rows = failures(tmp_path, run_dot_sh=f"#!/bin/bash\nNNODES=1\nTP=16\n{launch}")
+    assert rows == (0, [])
+
+
 def test_a_fallback_of_omegaconf_is_no_error(tmp_path: Path) -> None:
     code, rows = failures(tmp_path, job_dot_yaml=NEMO)
     expected = "if DGXNNODES and DGXNGPU are not set"

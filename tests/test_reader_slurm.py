@@ -144,6 +144,21 @@ def test_the_training_step_counts_before_the_job() -> None:
     assert script.line("cluster.nodes") == 3
 
 
+def test_a_step_on_one_of_the_hosts_says_how_many_tasks_it_has() -> None:
+    options = ("--nodes 2", "--ntasks=4")
+    command = (
+        'for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do\n'
+        "  srun --nodes=1 --ntasks=1 --gres=gpu:4 --nodelist=$host \\\n"
+        "    torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 train.py &\n"
+        "done\nwait"
+    )
+    script = batch(*options, command=command)
+    assert script.value("recovery.tasks_per_node") == 1
+    assert script.value("cluster.nodes") == 2
+    plain = batch(*options, command=command.replace(" --ntasks=1", ""))
+    assert plain.value("recovery.tasks_per_node") == 2
+
+
 def test_a_script_whose_srun_alone_says_what_it_asks_for() -> None:
     text = "srun -N 64 --ntasks-per-node=8 --gpus-per-node=8 python pretrain.py\n"
     script = read_by_all(text)

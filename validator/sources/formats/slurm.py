@@ -4,7 +4,7 @@ Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
@@ -94,6 +94,7 @@ _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-sock
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
 _STARTERS = ("srun", "salloc", "sbatch")
 _PART_OF_JOB = lazy_pattern(r"--overlap$|-w|--nodelist\b")
+_EACH = "--ntasks-per-node"
 _NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
 _GPUS = "cluster.gpus_per_node"
 _ALLOCATED = frozenset(
@@ -270,7 +271,7 @@ def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
             reason = f"{requested.text} nodes: as many as Slurm can grant"
             sheet.unusable(_NODES, reason, requested.place)
         return
-    tasks, share = request.find("--ntasks"), request.find("--ntasks-per-node")
+    tasks, share = request.find("--ntasks"), request.find(_EACH)
     if tasks is not None and share is not None:
         total, local = _count_of(tasks.text), _count_of(share.text)
         if total and local and total % local == 0:
@@ -406,7 +407,13 @@ def _state_tasks(sheet: FactSheet, source: Source, request: SlurmRequest) -> Non
     starters = [command for command in source.script.commands if starts_tasks(command)]
     if all(_tells_tasks(starter) for starter in starters):
         return
-    requested = request.find("--ntasks-per-node")
+    partial = _shared([*_partial_steps(source)])
+    share = _share_of(partial)
+    if share is not None and not request.step:
+        at = partial.get(_EACH) or partial["--ntasks"]
+        sheet.derive(_TASKS, share, "the step on each host asks for so many", at.place)
+        return
+    requested = request.find(_EACH)
     tasks = tasks_per_node(source)
     if requested is not None and tasks is None:
         reason = f"{requested.text[:40]!r} is no number of tasks"
@@ -545,6 +552,19 @@ def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Request
     return _shared(trains)
 
 
+def _partial_steps(source: Source) -> Iterator[dict[str, Requested]]:
+    """Yield the options of each srun that trains on some hosts of the job."""
+    for command in source.script.commands:
+        step = _srun_of(command)
+        if step is not None and _is_partial(step) and _is_training(command):
+            yield _requested(source, _own_words(step, "srun"), _OF_STEPS)
+
+
+def _is_partial(step: ShellCommand) -> bool:
+    """A step beside others, or on hosts that it names, is a part of the job."""
+    return any(_PART_OF_JOB.match(word.text) for word in step.words)
+
+
 def _steps(
     source: Source, allowed: frozenset[str]
 ) -> Iterator[tuple[dict[str, Requested], ShellCommand]]:
@@ -552,8 +572,7 @@ def _steps(
         step = _srun_of(command)
         if step is None or mentions_only(command):
             continue
-        # A step beside others, or on hosts that it names, is a part of the job.
-        if not any(_PART_OF_JOB.match(word.text) for word in step.words):
+        if not _is_partial(step):
             yield _requested(source, _own_words(step, "srun"), allowed), command
 
 
@@ -615,12 +634,17 @@ def _is_training(command: ShellCommand) -> bool:
 def tasks_per_node(source: Source) -> int | None:
     """Return the tasks on each node; Slurm starts one unless set otherwise."""
     request = _request_of(source)
-    requested = request.find("--ntasks-per-node")
-    if requested is not None:
-        return _count_of(requested.text.partition("*")[0])
-    tasks, nodes = request.find("--ntasks"), request.find("--nodes")
+    options = {**request.job, **request.step}
+    return _share_of(options) if options.keys() & {_EACH, "--ntasks"} else 1
+
+
+def _share_of(options: Mapping[str, Requested]) -> int | None:
+    """Return the tasks on each node by the options of a job or step, where known."""
+    if _EACH in options:
+        return _count_of(options[_EACH].text.partition("*")[0])
+    tasks, nodes = options.get("--ntasks"), options.get("--nodes")
     if tasks is None:
-        return 1
+        return None
     total = _count_of(tasks.text)
     hosts = _count_of(nodes.text) if nodes is not None else None
     return total // hosts if total and hosts and total % hosts == 0 else None
