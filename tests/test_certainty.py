@@ -87,7 +87,10 @@ def failures(folder: Path, rule: str = RULE, **files: str) -> tuple[int, list[An
             (0, [("warning", "if NNODES is left at 1")]),
         ),
         # the comment is of another block, or asks for nothing
-        ("TP=16\n# Change for multinode config\nADDR=localhost\n\nNNODES=1\n", (1, None)),
+        (
+            "TP=16\n# Change for multinode config\nADDR=localhost\n\nNNODES=1\n",
+            (1, None),
+        ),
         ("TP=16\n# the number of nodes of your cluster\nNNODES=1\n", (1, None)),
         # set above, so that the fallback never counts
         ("NNODES=1\nNNODES=${NNODES:-4}\nTP=16\n", (1, None)),
