@@ -407,3 +407,17 @@ def test_flags_that_no_table_has_are_no_fault_of_other_launchers(
     )
     main([str(script)])
     assert "a_newer_flag" not in capsys.readouterr().out
+
+
+def test_a_launcher_that_leaves_gpus_without_a_rank_contradicts_nothing() -> None:
+    script = read_by_all(
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n"
+        "#SBATCH --gres=gpu:4\n"
+        "srun torchrun --nproc_per_node 2 --nnodes 2 train.py\n"
+    )
+    assert script.value(GPUS) == 4
+    more = read_by_all(
+        "#SBATCH --nodes=2 --gres=gpu:4\n"
+        "torchrun --nproc_per_node 8 --nnodes 2 train.py\n"
+    )
+    assert more.status(GPUS) == "conflict"

@@ -188,7 +188,7 @@ def read(source: Source) -> Reading:
         for leaf in (_NODES, _GPUS, "cluster.world_size"):
             without_place(sheet, leaf, "the job has several components")
     else:
-        _state_nodes(sheet, request)
+        _state_nodes(sheet, source, request)
         _state_gpus(sheet, source, request)
     _state_tasks(sheet, source, request)
     _state_processors(sheet, source, request)
@@ -254,9 +254,9 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
 
 
-def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
+def _state_nodes(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
     """`4`; of `2-4` the scheduler grants what is free."""
-    requested = request.find("--nodes")
+    requested = _nodes_that_train(source, request)
     if requested is not None:
         least, dash, most = requested.text.partition("-")
         bounds = (_count_of(least), _count_of(most if dash else least))
@@ -277,6 +277,16 @@ def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
         if total and local and total % local == 0:
             note = f"{total} tasks / {local} a node = {total // local}"
             sheet.derive(_NODES, total // local, note, tasks.place, share.place)
+
+
+def _nodes_that_train(source: Source, request: SlurmRequest) -> Requested | None:
+    """Return the nodes of the job, or those on which its one step trains.
+
+    A step on a single host may stand in a loop over all of them.
+    """
+    of_step = _shared([*_partial_steps(source)]).get("--nodes")
+    is_whole = of_step is None or bool(request.step) or _count_of(of_step.text) == 1
+    return request.find("--nodes") if is_whole else of_step
 
 
 def _state_gpus(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
@@ -636,6 +646,16 @@ def tasks_per_node(source: Source) -> int | None:
     request = _request_of(source)
     options = {**request.job, **request.step}
     return _share_of(options) if options.keys() & {_EACH, "--ntasks"} else 1
+
+
+def gpus_per_node(source: Source) -> int | None:
+    """Return the GPUs of a node that a batch script asks for by number."""
+    request = _request_of(source)
+    for name, counts_of in (("--gpus-per-node", gpu_counts), ("--gres", gres_counts)):
+        requested = request.find(name)
+        if requested is not None and (counts := counts_of(requested.text)):
+            return _total(counts)
+    return None
 
 
 def _share_of(options: Mapping[str, Requested]) -> int | None:

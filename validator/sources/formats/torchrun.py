@@ -11,7 +11,7 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
-from speccheck.validator.sources.formats.slurm import tasks_per_node
+from speccheck.validator.sources.formats.slurm import gpus_per_node, tasks_per_node
 from speccheck.validator.sources.launching import (
     ACCELERATE,
     DEEPSPEED,
@@ -366,11 +366,13 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: LaunchCommand) -> None
         assignment.name == "CUDA_VISIBLE_DEVICES"
         for assignment in (*source.script.assignments, *launch.command.environment)
     )
+    asked_for = gpus_per_node(source) or 0
     for fact in list(sheet.facts):
         if fact.name != _PROCESSES or fact.value is None:
             continue
         note = f"{launch.launcher} starts one process for each GPU"
-        if shares_node or picks_devices:
+        leaves_some = asked_for > fact.value
+        if shares_node or picks_devices or leaves_some:
             sheet.facts.append(Fact(_GPUS, fact.value, "default", fact.places, note))
         else:
             sheet.derive(_GPUS, fact.value, note, *fact.places)
