@@ -7,8 +7,8 @@ What passes: as many processes as GPUs.
 
 Where it does not apply: the processes or the GPUs of a node are not stated; several
 tasks on a node, of which each starts its own; work with generation engines beside the
-training. A launcher that starts more than an allocation of Slurm has is a contradiction,
-which conflicting_statements names.
+training. A launcher that starts more than an allocation of Slurm has is a
+contradiction, which conflicting_statements names.
 
 Source: arithmetic.
 
