@@ -366,12 +366,12 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: LaunchCommand) -> None
         assignment.name == "CUDA_VISIBLE_DEVICES"
         for assignment in (*source.script.assignments, *launch.command.environment)
     )
-    asked_for = gpus_per_node(source) or 0
+    requested = gpus_per_node(source) or 0
     for fact in list(sheet.facts):
         if fact.name != _PROCESSES or fact.value is None:
             continue
         note = f"{launch.launcher} starts one process for each GPU"
-        leaves_some = asked_for > fact.value
+        leaves_some = requested > fact.value
         if shares_node or picks_devices or leaves_some:
             sheet.facts.append(Fact(_GPUS, fact.value, "default", fact.places, note))
         else:
