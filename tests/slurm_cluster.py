@@ -66,7 +66,7 @@ def until(
 ) -> float:
     """Ask until it holds; returns how long that took. Fails the test after a while.
 
-    told: what to say of it then.
+    result: what to say of it then.
     """
     began = time.monotonic()
     while not holds():
@@ -212,7 +212,7 @@ class Cluster:
         for node in self.nodes:
             self._daemon("slurmd", "-D", "-N", node, log=f"slurmd.{node}")
         idle = f"{count} nodes are idle"
-        until(lambda: self._idle() == count, idle, told=self._troubles)
+        until(lambda: self._idle() == count, idle, result=self._troubles)
         self.ready_seconds = time.monotonic() - began
 
     def _start_munge(self, key: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_group_without_readings_has_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "out", "below", "above"),
+    ("item", "out", "below", "above"),
     [
         (row(predicted=110, band=10), 0, 0, 0),
         (row(predicted=111, band=10), 1, 0, 0),

@@ -62,7 +62,7 @@ def test_a_threshold_that_can_be_reached_is_none_to_refuse() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "result"),
     [
         ("", 2, "name one collective: all-reduce"),
         ("ring", 2, "name one collective: all-reduce"),

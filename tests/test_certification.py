@@ -219,7 +219,7 @@ def test_an_edition_that_nobody_named_is_no_base(trial: Trial, capsys: Capture) 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "result"),
     [
         (["--evidence", "none"], "none: no such folder"),
         (["--level", "L4"], "--level L4: must be one of L3, L1, L2"),

@@ -168,7 +168,7 @@ def test_the_text_says_that_it_certifies_nothing(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "result"),
     [
         (["--profile", "instance/nobody"], "instance/nobody"),
         (["--profile", "size/L"], "size/L: --dry-run takes types of machines"),

@@ -278,7 +278,7 @@ def test_a_profile_that_nobody_knows(
 
 
 @pytest.mark.parametrize(
-    ("left_out", "expected"),
+    ("excluded", "expected"),
     [
         (0, "instance"),
         (1, "use"),

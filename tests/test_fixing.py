@@ -82,6 +82,15 @@ def test_the_text_report_says_what_fix_would_do(
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_file_that_cannot_be_read_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = run(capsys, "absent.yaml", "--diff")
+    assert (code, out) == (2, "")
+    assert err == "speccheck: absent.yaml: no such file; correct the path\n"
+
+
+@pytest.mark.usefixtures("folder")
 def test_the_json_report_holds_the_edits(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "run.sh", "--output", "json")
     findings: list[dict[str, Any]] = json.loads(out)["findings"]

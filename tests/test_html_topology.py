@@ -137,7 +137,7 @@ def _width_untold(item: Snapshot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told", "state"),
+    ("change", "result", "state"),
     [
         (_link_down, "✗ GPU 5 (0000:60:00.0): 17 of 18 NVLinks up", "bad"),
         (_narrow, "✗ GPU 2 (0000:30:00.0): PCIe x8 of x16", "bad"),

@@ -61,7 +61,7 @@ def test_bounds_of_sizes_hold_the_reading(row: Prediction) -> None:
     assert row.lower <= row.published <= row.upper
 
 
-@pytest.mark.parametrize("one", vectors("checkpoint_interval_s"), ids=_id)
+@pytest.mark.parametrize("item", vectors("checkpoint_interval_s"), ids=_id)
 def test_interval_vectors(item: Mapping[str, Any]) -> None:
     save, mtbf = item["inputs"]["delta_s"], item["inputs"]["mttf_s"]
     for form, seconds in item["expected"].items():
@@ -69,14 +69,14 @@ def test_interval_vectors(item: Mapping[str, Any]) -> None:
         assert found == pytest.approx(seconds, abs=item["tolerance"])
 
 
-@pytest.mark.parametrize("one", vectors("checkpoint_bytes"), ids=_id)
+@pytest.mark.parametrize("item", vectors("checkpoint_bytes"), ids=_id)
 def test_size_vectors(item: Mapping[str, Any]) -> None:
     contents = _CONTENTS[item["inputs"]["format"]]
     size = checkpoint_bytes(exactly(item["inputs"]["params"], ""), contents)
     assert size.value == item["expected"]
 
 
-@pytest.mark.parametrize("one", vectors("checkpoint_write_s"), ids=_id)
+@pytest.mark.parametrize("item", vectors("checkpoint_write_s"), ids=_id)
 def test_write_vectors(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     found = write_seconds(

@@ -66,7 +66,7 @@ def test_effective_time_of_each_run(row: Mapping[str, str]) -> None:
         assert share < float(row["published"])
 
 
-@pytest.mark.parametrize("one", vectors("job_mttf_h"), ids=_id)
+@pytest.mark.parametrize("item", vectors("job_mttf_h"), ids=_id)
 def test_time_between_failures_vectors(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     own = inputs["rate_per_node_day"]
@@ -76,7 +76,7 @@ def test_time_between_failures_vectors(item: Mapping[str, Any]) -> None:
     assert seconds / 3600 == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
-@pytest.mark.parametrize("one", vectors("ettr_meta"), ids=_id)
+@pytest.mark.parametrize("item", vectors("ettr_meta"), ids=_id)
 def test_effective_time_vectors(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     found = effective_time_ratio(
@@ -89,14 +89,14 @@ def test_effective_time_vectors(item: Mapping[str, Any]) -> None:
     assert found == pytest.approx(item["expected"], abs=item["tolerance"])
 
 
-@pytest.mark.parametrize("one", vectors("hot_spares"), ids=_id)
+@pytest.mark.parametrize("item", vectors("hot_spares"), ids=_id)
 def test_spare_vectors(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     mean = inputs["nodes"] * inputs["rate_per_node_day"] * inputs["repair_days"]
     assert hot_spares(mean, inputs["quantile"]).value == item["expected"]
 
 
-@pytest.mark.parametrize("one", vectors("hot_spares_from_mean"), ids=_id)
+@pytest.mark.parametrize("item", vectors("hot_spares_from_mean"), ids=_id)
 def test_spare_vectors_by_mean(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     assert hot_spares(inputs["mean"], inputs["quantile"]).value == item["expected"]

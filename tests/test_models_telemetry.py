@@ -12,7 +12,7 @@ from speccheck.validator.models.telemetry import (
 )
 
 
-@pytest.mark.parametrize("one", vectors("interval_adherence"))
+@pytest.mark.parametrize("item", vectors("interval_adherence"))
 def test_two_samples_lost(item: Mapping[str, Any]) -> None:
     inputs, expected = item["inputs"], item["expected"]
     interval, span = inputs["interval_s"], inputs["span_s"]
@@ -35,6 +35,6 @@ def test_samples_at_the_same_time_cover_nothing() -> None:
     assert found.coverage == 0
 
 
-@pytest.mark.parametrize("one", vectors("timestamp_unit"))
+@pytest.mark.parametrize("item", vectors("timestamp_unit"))
 def test_units_of_times(item: Mapping[str, Any]) -> None:
     assert timestamp_unit(item["inputs"]["value"]) == item["expected"]

@@ -37,7 +37,7 @@ def test_rows_within_their_band(row: Prediction) -> None:
     assert abs(row.error_percent) <= row.band_percent
 
 
-@pytest.mark.parametrize("one", vectors("ib_detection_s"), ids=_id)
+@pytest.mark.parametrize("item", vectors("ib_detection_s"), ids=_id)
 def test_retries_of_infiniband(item: Mapping[str, Any]) -> None:
     found = ib_retry_time(item["inputs"]["timeout"], item["inputs"]["retries"], IB_UNIT)
     if item["expected"] == "infinite":
@@ -46,7 +46,7 @@ def test_retries_of_infiniband(item: Mapping[str, Any]) -> None:
     assert found.value == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
-@pytest.mark.parametrize("one", vectors("ib_timeout_valid"), ids=_id)
+@pytest.mark.parametrize("item", vectors("ib_timeout_valid"), ids=_id)
 def test_exponents_that_infiniband_takes(item: Mapping[str, Any]) -> None:
     assert is_ib_exponent(item["inputs"]["timeout"]) is item["expected"]
 
@@ -56,25 +56,25 @@ def test_an_exponent_out_of_range_never_ends(exponent: int) -> None:
     assert math.isinf(ib_retry_time(exponent, 7, IB_UNIT).value)
 
 
-@pytest.mark.parametrize("one", vectors("mrc_ack_timeout_s"), ids=_id)
+@pytest.mark.parametrize("item", vectors("mrc_ack_timeout_s"), ids=_id)
 def test_timeout_of_mrc(item: Mapping[str, Any]) -> None:
     found = mrc_timeout(item["inputs"]["timeout"], MRC_UNIT).value
     assert found == pytest.approx(item["expected"], rel=item["tolerance"])
 
 
-@pytest.mark.parametrize("one", vectors("mrc_timeout_valid"), ids=_id)
+@pytest.mark.parametrize("item", vectors("mrc_timeout_valid"), ids=_id)
 def test_exponents_that_mrc_takes(item: Mapping[str, Any]) -> None:
     assert is_mrc_exponent(item["inputs"]["timeout"]) is item["expected"]
     assert is_mrc_exponent(24)
 
 
-@pytest.mark.parametrize("one", vectors("mrc_exp_retry_kind"), ids=_id)
+@pytest.mark.parametrize("item", vectors("mrc_exp_retry_kind"), ids=_id)
 def test_whether_mrc_gives_up(item: Mapping[str, Any]) -> None:
     ends = mrc_retries_end(item["inputs"]["exp_cnt"])
     assert ends is (item["expected"] == "finite")
 
 
-@pytest.mark.parametrize("one", vectors("mrc_min_mpr"), ids=_id)
+@pytest.mark.parametrize("item", vectors("mrc_min_mpr"), ids=_id)
 def test_packet_ranges_that_fill_a_link(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     found = fewest_mrc_ranges(
@@ -83,14 +83,14 @@ def test_packet_ranges_that_fill_a_link(item: Mapping[str, Any]) -> None:
     assert found == item["expected"]
 
 
-@pytest.mark.parametrize("one", vectors("mrc_mpr_window_bytes"), ids=_id)
+@pytest.mark.parametrize("item", vectors("mrc_mpr_window_bytes"), ids=_id)
 def test_window_of_packet_ranges(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     found = mrc_window_bytes(inputs["mpr"], inputs["mtu"], inputs["psn_unit"])
     assert found == item["expected"]
 
 
-@pytest.mark.parametrize("one", vectors("roce_l3_bytes"), ids=_id)
+@pytest.mark.parametrize("item", vectors("roce_l3_bytes"), ids=_id)
 def test_packet_sizes(item: Mapping[str, Any]) -> None:
     inputs = item["inputs"]
     found = roce_packet_bytes(
@@ -102,6 +102,6 @@ def test_packet_sizes(item: Mapping[str, Any]) -> None:
     assert found == item["expected"]
 
 
-@pytest.mark.parametrize("one", vectors("active_mtu_from_netdev"), ids=_id)
+@pytest.mark.parametrize("item", vectors("active_mtu_from_netdev"), ids=_id)
 def test_the_mtu_of_an_interface(item: Mapping[str, Any]) -> None:
     assert active_path_mtu(item["inputs"]["netdev_mtu"]) == item["expected"]

@@ -49,7 +49,7 @@ def test_some_rules_need_something() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", NEEDING, ids=lambda item: item.name)
+@pytest.mark.parametrize("item", NEEDING, ids=lambda item: item.name)
 def test_a_rule_decides_nothing_without_what_it_needs(
     item: Rule, plans: list[PlanEvidence]
 ) -> None:

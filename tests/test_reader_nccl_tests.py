@@ -55,7 +55,7 @@ WIDE = "#bitdiff i_min i_max i_p99 i_cv%"
 
 
 @pytest.mark.parametrize(
-    ("names", "row", "told"),
+    ("names", "row", "result"),
     [
         (f"{HALF} {HALF}", "10 1.00 1.50 0 20 2.00 3.00 N/A", {}),
         (

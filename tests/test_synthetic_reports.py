@@ -78,7 +78,7 @@ def test_a_real_machine_is_not_said_to_be_made_up(
 
 
 @pytest.mark.parametrize(
-    ("told", "is_synthetic"),
+    ("result", "is_synthetic"),
     [
         (None, False),
         (False, False),

@@ -177,7 +177,7 @@ def test_no_finite_number_is_no_value_and_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds", "clock"),
+    ("result", "seconds", "clock"),
     [
         ("2026-05-04T08:00:00Z", DAY, "utc"),
         ("2026-05-04T10:00:00+02:00", DAY, "utc"),

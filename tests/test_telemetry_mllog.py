@@ -70,7 +70,7 @@ def test_samples_become_steps_by_the_batch_that_the_log_tells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "told", "steps"),
+    ("batch", "result", "steps"),
     [
         (64, (640, 1280), (10, 20)),  # more than the samples allow: these are samples
         (64, (10, 20), (10, 20)),

@@ -175,7 +175,7 @@ def test_a_certificate_holds_where_all_logs_are_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_out", "denied"),
+    ("excluded", "denied"),
     [
         ("training.jsonl", {"MEM-008", "OBS-001", "OBS-003"}),
         ("hardware.jsonl", {"OBS-001", "OBS-002", "OBS-006"}),

@@ -262,7 +262,7 @@ def test_another_key_did_not_sign_it(trial: Trial, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "code", "told"),
+    ("day", "code", "result"),
     [
         ("2027-02-19", 0, ""),
         ("2027-02-21", 3, "expired on 2027-02-20T06:00:00Z, 0 days ago"),

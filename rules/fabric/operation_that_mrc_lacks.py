@@ -49,7 +49,7 @@ def operation_that_mrc_lacks(environment: Environment) -> Verdicts:
             continue
         is_clean = False
         yield fail(
-            f"{name}={variable.value} lets a library use {operations}; "
+            f"{name}={variable.value} needs {operations}; "
             f"connections of MRC carry writes alone",
             at=variable.place,
             measured=variable.value,

@@ -58,11 +58,21 @@ def deprecated_variable(
             measured=variable.name,
             required=row.replacement or "not set",
             cost="a later release ignores it without a message",
-            remedy=f"Set {row.replacement}." if row.replacement else "Delete it.",
+            remedy=_remedy(row, environment),
             fix=_fix(variable, row, environment, run),
         )
     if is_clean:
         yield passed()
+
+
+def _remedy(row: VariableRow, environment: Environment) -> str:
+    """Return what to do: nothing takes the old name's place where that is set too."""
+    if not row.replacement:
+        return "Delete it."
+    newer = environment.find(row.replacement)
+    if newer is not None:
+        return f"Delete it: {row.replacement} is set as well, to {newer.value}."
+    return f"Set {row.replacement}."
 
 
 def _fix(

@@ -13,6 +13,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.findings_text import diff_of
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import counted, printable
+from speccheck.validator.report.verdict import is_bad_input
 from speccheck.validator.report.write import disarmed, is_read_by_runner, write
 from speccheck.validator.run.fixing import (
     FixedRun,
@@ -90,6 +91,11 @@ def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
 def _tell(result: FixedRun, verb: str) -> None:
     lines = [_summary(result, verb)] if result.made else []
     lines += [_not_made(not_made) for not_made in result.not_made]
+    lines += [
+        file.message
+        for file in result.before.files
+        if is_bad_input(file.state, named=file.named)
+    ]
     if result.is_cut_off:
         lines.append("more may be left after so many passes: run it again")
     if result.unsafe:

@@ -139,6 +139,7 @@ def _needs(plan: JudgedPlan) -> dict[str, dict[str | None, None]]:
     """What each clause of a plan waits for; None for a rule that is not written."""
     knows_scale = plan.plan.value("cluster.world_size").value is not None
     knows_type = plan.plan.value("cluster.instance_type").value is not None
+    knows_gpu = plan.plan.value("cluster.compute_capability").value is not None
     needs: dict[str, dict[str | None, None]] = {}
     for located in plan.findings:
         finding = located.finding
@@ -149,6 +150,7 @@ def _needs(plan: JudgedPlan) -> dict[str, dict[str | None, None]]:
             finding.message,
             knows_scale=knows_scale,
             knows_type=knows_type,
+            knows_gpu=knows_gpu,
         )
         is_unwritten = not finding.rule and not finding.missing
         need = None if is_unwritten else supplier(way)
@@ -282,13 +284,25 @@ def ways_to_know(
     *,
     knows_scale: bool,
     knows_type: bool = True,
+    knows_gpu: bool = False,
 ) -> str:
-    """What would give missing leaves: options, files, or the leaves themselves."""
+    """Return what would give missing leaves: options, files, the leaves themselves.
+
+    Args:
+        missing: names of leaves.
+        message: why they are missing, for those that nothing can supply.
+        knows_scale: the number of GPUs is known.
+        knows_type: the type of the machine is known.
+        knows_gpu: the GPU has a name; what still lacks differs among GPUs of the name.
+
+    """
     wanted: dict[str, None] = {}
     for name in missing:
         option = _OPTIONS.get(name)
         if name in _OF_TYPE and not knows_type:
             option = "--instance"
+        if option == _GPU and knows_gpu:
+            option = _EXACT_GPU
         if option == _SCALE and knows_scale:
             option = "--nodes" if name == "cluster.nodes" else None
         section = name.partition(".")[0]

@@ -44,7 +44,10 @@ _ROLES = (
 )
 _OF_SCALE = tuple(
     f"cluster.{name}"
-    for name in ("nodes", "gpus_per_node", "world_size", "accelerator", "instance_type")
+    for name in (
+        *("nodes", "gpus_per_node", "world_size"),
+        *("accelerator", "compute_capability", "instance_type"),
+    )
 )
 
 
