@@ -77,6 +77,21 @@ def failures(folder: Path, rule: str = RULE, **files: str) -> tuple[int, list[An
         ("TP=16\nif [[ $B -eq 0 ]]; then NNODES=1; else NNODES=1; fi\n", (1, None)),
         # the two branches differ: nothing is known
         ("TP=16\nif [[ $B -eq 0 ]]; then NNODES=1; else NNODES=2; fi\n", (0, [])),
+        # a value that its comment has the reader put in
+        (
+            "TP=16\n# Change for multinode config\nADDR=localhost\nNNODES=1\n",
+            (0, [("warning", "if NNODES is left at 1")]),
+        ),
+        (
+            "TP=16\nNNODES=1  # adjust to your cluster\n",
+            (0, [("warning", "if NNODES is left at 1")]),
+        ),
+        # the comment is of another block, or asks for nothing
+        (
+            "TP=16\n# Change for multinode config\nADDR=localhost\n\nNNODES=1\n",
+            (1, None),
+        ),
+        ("TP=16\n# the number of nodes of your cluster\nNNODES=1\n", (1, None)),
         # set above, so that the fallback never counts
         ("NNODES=1\nNNODES=${NNODES:-4}\nTP=16\n", (1, None)),
     ],
@@ -90,6 +105,15 @@ def test_a_value_of_a_script_under_a_condition_is_no_error(
     else:
         rows = [(level, text.split(" takes ")[0]) for level, text in rows]
         assert (code, rows) == expected
+
+
+@pytest.mark.parametrize("flag", ["--fake-process-group", "--fake-world-size 64"])
+def test_a_simulated_job_is_not_as_large_as_its_launcher_starts(
+    flag: str, tmp_path: Path
+) -> None:
+    launch = f"{LAUNCH.rstrip()} {flag}\n"
+    rows = failures(tmp_path, run_dot_sh=f"#!/bin/bash\nNNODES=1\nTP=16\n{launch}")
+    assert rows == (0, [])
 
 
 def test_a_fallback_of_omegaconf_is_no_error(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ seq_len = 4096
 [parallelism]
 tensor_parallel_degree = 1
 """
+MEGATRON = (
+    "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --bf16 "
+    "--num-attention-heads 16 --tensor-model-parallel-size 2\n"
+)
 ENVIRONMENT = "NCCL_DEBUG=WARN\n"
 JOB = "#SBATCH --nodes=2 --gpus-per-node=8\nsrun torchrun --nnodes=2 train.py\n"
 
@@ -74,6 +78,24 @@ def test_the_layers_that_nccl_reads_are_one_plan(tmp_path: Path) -> None:
     assert groups(files, tmp_path) == [["nccl.conf", ".nccl.conf", "job.env"]]
     files += read_file(str(tmp_path / "job.env"), named=False)[1]
     assert len(groups(files, tmp_path)) > 1
+
+
+def test_two_scripts_of_a_folder_that_start_programs_are_two_jobs(
+    tmp_path: Path,
+) -> None:
+    serve = "torchrun --nproc_per_node 1 serve.py --port 5000\n"
+    files = read(tmp_path, train_sh=MEGATRON, serve_sh=serve)
+    assert groups(files, tmp_path) == [["train.sh"], ["serve.sh"]]
+
+
+def test_settings_on_a_command_line_take_no_engine_that_they_do_not_name(
+    tmp_path: Path,
+) -> None:
+    files = read(tmp_path, train_sh=MEGATRON, baseline_json=DEEPSPEED)
+    assert groups(files, tmp_path) == [["train.sh"], ["baseline.json"]]
+    named = MEGATRON.replace("--bf16", "--bf16 --deepspeed_config baseline.json")
+    files = read(tmp_path, train_sh=named, baseline_json=DEEPSPEED)
+    assert groups(files, tmp_path) == [["train.sh", "baseline.json"]]
 
 
 def test_two_files_of_one_role_are_two_plans(tmp_path: Path) -> None:

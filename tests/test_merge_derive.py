@@ -152,6 +152,20 @@ ONES = dict.fromkeys(DEGREES, 1)
 RANKS = "parallelism.data_parallel_size"
 
 
+def test_gpus_without_a_rank_are_no_part_of_the_job() -> None:
+    leaves = {
+        "cluster__nodes": 4,
+        "cluster__gpus_per_node": 8,
+        "recovery__processes_per_node": 2,
+    }
+    name = "cluster.world_size"
+    alone = follows(name, recovery__tasks_per_node=1, **leaves)
+    assert alone == (8, "4 nodes x 2 ranks = 8")
+    # Another launcher may start the others.
+    assert follows(name, recovery__tasks_per_node=4, **leaves) == (None, "")
+    assert follows(name, **leaves) == (None, "")
+
+
 def test_data_parallel_ranks() -> None:
     assert follows(RANKS, cluster__world_size=128, **DEGREES) == (
         4,

@@ -340,6 +340,7 @@ def test_training_with_arguments_of_megatron(text: str) -> None:
     [
         f"python tools/checkpoint/convert.py {SIZES}\n",
         f"python tools/run_text_generation_server.py {SIZES}\n",
+        f"torchrun -m examples.inference.gpt.gpt_static_inference {SIZES}\n",
         f"echo torchrun pretrain_gpt.py {SIZES}\n",
         "vllm serve model --tensor-parallel-size 4\n",
         "python train.py --num-layers 24 --hidden-size 64\n",

@@ -144,6 +144,33 @@ def test_the_training_step_counts_before_the_job() -> None:
     assert script.line("cluster.nodes") == 3
 
 
+def test_a_step_on_one_of_the_hosts_says_how_many_tasks_it_has() -> None:
+    options = ("--nodes 2", "--ntasks=4")
+    command = (
+        'for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do\n'
+        "  srun --nodes=1 --ntasks=1 --gres=gpu:4 --nodelist=$host \\\n"
+        "    torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 train.py &\n"
+        "done\nwait"
+    )
+    script = batch(*options, command=command)
+    assert script.value("recovery.tasks_per_node") == 1
+    assert script.value("cluster.nodes") == 2
+    plain = batch(*options, command=command.replace(" --ntasks=1", ""))
+    assert plain.value("recovery.tasks_per_node") == 2
+
+
+def test_a_job_with_a_host_of_its_own_for_generation_trains_on_the_others() -> None:
+    command = (
+        "TRAINS=$((SLURM_NNODES - 1))\n"
+        'srun --nodes=$TRAINS --ntasks=$TRAINS --nodelist="$HOSTS" '
+        "torchrun --nnodes $TRAINS --nproc_per_node 8 train.py &\n"
+        'srun --nodes=1 --ntasks=1 --nodelist="$LAST" vllm serve model &\nwait'
+    )
+    script = batch("--nodes=9", "--ntasks-per-node 1", command=command)
+    assert script.value("cluster.nodes") == 8
+    assert script.value("recovery.tasks_per_node") == 1
+
+
 def test_a_script_whose_srun_alone_says_what_it_asks_for() -> None:
     text = "srun -N 64 --ntasks-per-node=8 --gpus-per-node=8 python pretrain.py\n"
     script = read_by_all(text)

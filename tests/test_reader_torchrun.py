@@ -422,3 +422,17 @@ def test_a_launch_is_submitted_behind_dashes() -> None:
         "python mason.py --gpus 8 -- torchrun --nproc_per_node 4 a.py --b 1\n"
     )
     assert script.value(PROCESSES) == 4
+
+
+def test_a_launcher_that_leaves_gpus_without_a_rank_contradicts_nothing() -> None:
+    script = read_by_all(
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n"
+        "#SBATCH --gres=gpu:4\n"
+        "srun torchrun --nproc_per_node 2 --nnodes 2 train.py\n"
+    )
+    assert script.value(GPUS) == 4
+    more = read_by_all(
+        "#SBATCH --nodes=2 --gres=gpu:4\n"
+        "torchrun --nproc_per_node 8 --nnodes 2 train.py\n"
+    )
+    assert more.status(GPUS) == "conflict"

@@ -107,10 +107,20 @@ def test_misspelt_and_refused_settings(folder: Path) -> None:
         for finding in plan.findings
         if finding.finding.outcome == "fail" and finding.locations
     }
-    message, line = failed["key_silently_ignored"]
+    message, line = failed["key_refused"]
     assert (message.startswith("compile.nable is no key"), line) == (True, 7)
     message, line = failed["refused_value_type"]
     assert ("'many'" in message, line) == (True, 7)
+
+
+def test_a_setting_like_no_other_may_be_that_of_a_fork(folder: Path) -> None:
+    text = SCRIPT.replace("--compile.enable", "--training.shuffle_seed 3")
+    outcomes = {
+        finding.finding.outcome
+        for finding in judged(folder, text).findings
+        if finding.finding.rule in {"key_silently_ignored", "key_refused"}
+    }
+    assert outcomes.isdisjoint({"fail", "error"})
 
 
 def test_programs_that_build_on_it_add_settings(folder: Path) -> None:

@@ -5,10 +5,12 @@ save blocks training although the script says otherwise.
 
 What passes: --async-save together with --use-persistent-ckpt-worker.
 
-Where it does not apply: other frameworks; releases without the second flag.
+Where it does not apply: other frameworks; releases before core_v0.16.0, which save in
+the background without the second flag. A job that neither states its release nor has a
+flag of a later one is left open.
 
-Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args, main branch of
-2026); an example script of that repository combines them wrongly.
+Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args at core_v0.15.3
+and at core_v0.16.0); an example script of that repository combines them wrongly.
 
 Bad::
 
@@ -19,12 +21,14 @@ Good::
     --async-save --use-persistent-ckpt-worker
 """
 
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, parse_version
 from speccheck.validator.evidence.mending import flag_added
-from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _FLAG = "--async-save"
 _WORKER = "--use-persistent-ckpt-worker"
+_SINCE = "core_v0.16.0"
 
 
 @rule(clause="CONF-011", confidence="advisory")
@@ -39,7 +43,15 @@ def asynchronous_save_ineffective(stated: StatedKeys) -> Verdicts:
         if _WORKER in places:
             yield passed(at=[places[_FLAG], places[_WORKER]])
             continue
-        if file.catalogue.too_new((_WORKER,), file.version):
+        needs_worker = _needs_worker(file, file.catalogue)
+        if needs_worker is None:
+            yield unknown(
+                f"from {_SINCE} on --async-save is switched off without {_WORKER}; "
+                "which release the job runs on is not stated",
+                missing=["run.framework_version"],
+                at=places[_FLAG],
+            )
+        if not needs_worker:
             continue
         yield fail(
             "--async-save is switched off again: Megatron-LM saves in the background "
@@ -51,3 +63,15 @@ def asynchronous_save_ineffective(stated: StatedKeys) -> Verdicts:
             remedy="Add --use-persistent-ckpt-worker.",
             fix=flag_added(places[_FLAG], _WORKER),
         )
+
+
+def _needs_worker(file: KeyedFile, table: FrameworkKeys) -> bool | None:
+    """Whether the release asks for the second flag; None where that is not known."""
+    since = parse_version(_SINCE)
+    if file.version is not None:
+        if file.version.surely_before(since):
+            return False
+        return True if file.version.at_least(since) else None
+    rows = (table.lookup(key.path) for key in file.keys)
+    starts = (parse_version(row.since) for row in rows if row and row.since)
+    return True if any(start.at_least(since) for start in starts) else None

@@ -5,8 +5,9 @@ although most of it could run while the backward pass still computes.
 
 What passes: overlap is on.
 
-Where it does not apply: one node; no data parallelism. Megatron-LM leaves it off unless
-a flag turns it on, DeepSpeed turns it on by itself for stage 3 only.
+Where it does not apply: one node; no data parallelism; reinforcement learning, whose
+steps are mostly generation and whose published recipes leave it off. Megatron-LM leaves
+it off unless a flag turns it on, DeepSpeed turns it on by itself for stage 3 only.
 
 Source: DeepSpeed configuration page (overlap_comm); NVIDIA/Megatron-LM
 distributed_data_parallel_config.py.
@@ -39,7 +40,7 @@ def gradient_reduction_not_overlapped(
     stated: StatedKeys,
 ) -> Verdicts:
     """Judge the overlap of gradient reduction with the backward pass."""
-    if parallelism.data_parallel_size.value == 1:
+    if parallelism.data_parallel_size.value == 1 or run.role.value == "rl":
         return
     overlap = communication.overlap_gradient_reduce
     if overlap.need():

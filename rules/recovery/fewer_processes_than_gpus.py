@@ -1,14 +1,14 @@
-"""A launcher that leaves GPUs of the pod without a rank.
+"""A launcher that leaves GPUs of the pod, or of the allocation, without a rank.
 
 Why it hurts: the GPUs that were asked for are paid for and cannot be used by others. It
 is the usual leftover of a smaller test.
 
 What passes: as many processes as GPUs.
 
-Where it does not apply: the processes or the GPUs of a pod are not stated; several
+Where it does not apply: the processes or the GPUs of a node are not stated; several
 tasks on a node, of which each starts its own; work with generation engines beside the
-training. A launcher that differs from an allocation of Slurm is a contradiction, which
-conflicting_statements tells.
+training. A launcher that starts more than an allocation of Slurm has is a
+contradiction, which conflicting_statements names.
 
 Source: arithmetic.
 

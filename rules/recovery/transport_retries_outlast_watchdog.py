@@ -6,8 +6,9 @@ watchdog ends first, the message blames a collective and not the port.
 What passes: unit x 2^timeout x retries within the clause's limit and below the
 collective timeout. The 120 s that cloud providers publish pass beside a longer one.
 
-Where it does not apply: fabrics other than InfiniBand, RoCE and MRC; jobs that set none
-of the variables run with NCCL's defaults, 20 and 7. Where the watchdog is not known,
+Where it does not apply: fabrics other than InfiniBand, RoCE and MRC, and jobs on
+libfabric, which reads none of the variables; jobs that set none of them run with NCCL's
+defaults, 20 and 7. Where the watchdog is not known,
 retries within the limit stay unknown.
 
 Source: NVIDIA/nccl, environment variables (NCCL_IB_TIMEOUT, NCCL_IB_RETRY_CNT);
@@ -57,7 +58,7 @@ def transport_retries_outlast_watchdog(
 ) -> Verdicts:
     """Judge the nominal retry time of the verbs transport or of the MRC plugin."""
     fabric = cluster.fabric.value
-    if fabric is not None and fabric not in _VERBS:
+    if (fabric is not None and fabric not in _VERBS) or _uses_libfabric(environment):
         return
     is_mrc = fabric == "mrc"
     timeout = environment.find("NCCL_MRC_TIMEOUT" if is_mrc else "NCCL_IB_TIMEOUT")
@@ -89,6 +90,15 @@ def transport_retries_outlast_watchdog(
         measured=seconds,
         required=allowed,
         cost="the failing port stays hidden, and the job waits that long at each fault",
+    )
+
+
+def _uses_libfabric(environment: Environment) -> bool:
+    """Whether a provider of libfabric is set up, or an interface of Slingshot named."""
+    interface = environment.find("NCCL_SOCKET_IFNAME")
+    text = None if interface is None else interface.value
+    return (text or "").lstrip("=").startswith("hsn") or any(
+        variable.name.startswith("FI_") for variable in environment.variables
     )
 
 

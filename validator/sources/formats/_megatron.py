@@ -74,6 +74,8 @@ class Flag(Record):
 
 
 # The flags of one run by name.
+# --fake-process-group of Megatron-LM, and what forks that simulate a job call theirs.
+_SIMULATED = ("--fake-process-group", "--fake-world-size")
 Given = Mapping[str, Flag]
 
 
@@ -750,6 +752,16 @@ def state_arguments(
             sheet, [Fact(leaf, None, "unknown", (), reason) for leaf in _PARTS]
         )
     add_defaults(sheet, _FIXED)
+    _state_ranks(sheet, given)
+
+
+def _state_ranks(sheet: FactSheet, given: Given) -> None:
+    """Leave the ranks open where they are not those that the launcher starts."""
+    for name, flag in given.items():
+        if name.startswith(_SIMULATED):
+            reason = f"{name}: the ranks of the run are simulated"
+            sheet.unusable("cluster.world_size", reason, flag.named_at)
+            return
 
 
 def given_elsewhere(names: Iterable[str]) -> str:

@@ -93,12 +93,21 @@ def _commands(source: Source) -> Iterator[ShellCommand]:
         has_sizes = flags >= _SIZES and _OF_TASKS not in flags
         if not flags.isdisjoint(_FOREIGN):
             continue
-        names = [base_name(word) for word in command.words if _is_program(word)]
+        names = [*_programs(command)]
         is_tool = any(part in name for part in _NO_TRAINING for name in names)
         if any(name.startswith("pretrain_") for name in names) or (
             (has_degree or has_sizes) and not is_tool
         ):
             yield command
+
+
+def _programs(command: ShellCommand) -> Iterator[str]:
+    """Yield the names of the programs of a command: files, and modules behind -m."""
+    for before, word in zip((None, *command.words), command.words, strict=False):
+        if _is_program(word):
+            yield base_name(word)
+        elif before is not None and before.text in {"-m", "--module"}:
+            yield word.text.rpartition(".")[2]
 
 
 def _is_program(word: ShellWord) -> bool:

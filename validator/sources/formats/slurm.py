@@ -4,7 +4,7 @@ Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
@@ -95,6 +95,7 @@ _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-sock
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
 _STARTERS = ("srun", "salloc", "sbatch")
 _PART_OF_JOB = lazy_pattern(r"--overlap$|-w|--nodelist\b")
+_EACH = "--ntasks-per-node"
 _NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
 _GPUS = "cluster.gpus_per_node"
 _ALLOCATED = frozenset(
@@ -188,7 +189,7 @@ def read(source: Source) -> Reading:
         for leaf in (_NODES, _GPUS, "cluster.world_size"):
             without_place(sheet, leaf, "the job has several components")
     else:
-        _state_nodes(sheet, request)
+        _state_nodes(sheet, source, request)
         _state_gpus(sheet, source, request)
     _state_tasks(sheet, source, request)
     _state_processors(sheet, source, request)
@@ -254,9 +255,9 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
 
 
-def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
+def _state_nodes(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
     """`4`; of `2-4` the scheduler grants what is free."""
-    requested = request.find("--nodes")
+    requested = _nodes_that_train(source, request)
     if requested is not None:
         least, dash, most = requested.text.partition("-")
         bounds = (count_of(least), count_of(most if dash else least))
@@ -271,12 +272,22 @@ def _state_nodes(sheet: FactSheet, request: SlurmRequest) -> None:
             reason = f"{requested.text} nodes: as many as Slurm can grant"
             sheet.unusable(_NODES, reason, requested.place)
         return
-    tasks, share = request.find("--ntasks"), request.find("--ntasks-per-node")
+    tasks, share = request.find("--ntasks"), request.find(_EACH)
     if tasks is not None and share is not None:
         total, local = count_of(tasks.text), count_of(share.text)
         if total and local and total % local == 0:
             note = f"{total} tasks / {local} a node = {total // local}"
             sheet.derive(_NODES, total // local, note, tasks.place, share.place)
+
+
+def _nodes_that_train(source: Source, request: SlurmRequest) -> Requested | None:
+    """Return the nodes of the job, or those on which its one step trains.
+
+    A step on a single host may stand in a loop over all of them.
+    """
+    of_step = _shared([*_partial_steps(source)]).get("--nodes")
+    is_whole = of_step is None or bool(request.step) or count_of(of_step.text) == 1
+    return request.find("--nodes") if is_whole else of_step
 
 
 def _state_gpus(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
@@ -408,7 +419,13 @@ def _state_tasks(sheet: FactSheet, source: Source, request: SlurmRequest) -> Non
     starters = [command for command in source.script.commands if starts_tasks(command)]
     if all(_tells_tasks(starter) for starter in starters):
         return
-    requested = request.find("--ntasks-per-node")
+    partial = _shared([*_partial_steps(source)])
+    share = _share_of(partial)
+    if share is not None and not request.step:
+        at = partial.get(_EACH) or partial["--ntasks"]
+        sheet.derive(_TASKS, share, "the step on each host asks for so many", at.place)
+        return
+    requested = request.find(_EACH)
     tasks = tasks_per_node(source)
     if requested is not None and tasks is None:
         reason = f"{requested.text[:40]!r} is no number of tasks"
@@ -547,6 +564,19 @@ def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Request
     return _shared(trains)
 
 
+def _partial_steps(source: Source) -> Iterator[dict[str, Requested]]:
+    """Yield the options of each srun that trains on some hosts of the job."""
+    for command in source.script.commands:
+        step = _srun_of(command)
+        if step is not None and _is_partial(step) and _is_training(command):
+            yield _requested(source, _own_words(step, "srun"), _OF_STEPS)
+
+
+def _is_partial(step: ShellCommand) -> bool:
+    """A step beside others, or on hosts that it names, is a part of the job."""
+    return any(_PART_OF_JOB.match(word.text) for word in step.words)
+
+
 def _steps(
     source: Source, allowed: frozenset[str]
 ) -> Iterator[tuple[dict[str, Requested], ShellCommand]]:
@@ -554,8 +584,7 @@ def _steps(
         step = _srun_of(command)
         if step is None or mentions_only(command):
             continue
-        # A step beside others, or on hosts that it names, is a part of the job.
-        if not any(_PART_OF_JOB.match(word.text) for word in step.words):
+        if not _is_partial(step):
             yield _requested(source, _own_words(step, "srun"), allowed), command
 
 
@@ -643,12 +672,27 @@ def tasks_per_node(source: Source) -> int | None:
 
 def tasks_of(request: SlurmRequest) -> int | None:
     """Return the tasks on each node that a job or its step asks for."""
-    requested = request.find("--ntasks-per-node")
-    if requested is not None:
-        return count_of(requested.text.partition("*")[0])
-    tasks, nodes = request.find("--ntasks"), request.find("--nodes")
+    options = {**request.job, **request.step}
+    return _share_of(options) if options.keys() & {_EACH, "--ntasks"} else 1
+
+
+def gpus_per_node(source: Source) -> int | None:
+    """Return the GPUs of a node that a batch script asks for by number."""
+    request = request_of(source)
+    for name, counts_of in (("--gpus-per-node", gpu_counts), ("--gres", gres_counts)):
+        requested = request.find(name)
+        if requested is not None and (counts := counts_of(requested.text)):
+            return total_of(counts)
+    return None
+
+
+def _share_of(options: Mapping[str, Requested]) -> int | None:
+    """Return the tasks on each node by the options of a job or step, where known."""
+    if _EACH in options:
+        return count_of(options[_EACH].text.partition("*")[0])
+    tasks, nodes = options.get("--ntasks"), options.get("--nodes")
     if tasks is None:
-        return 1
+        return None
     total = count_of(tasks.text)
     hosts = count_of(nodes.text) if nodes is not None else None
     return total // hosts if total and hosts and total % hosts == 0 else None

@@ -12,7 +12,7 @@ from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
-from speccheck.validator.sources.formats.slurm import tasks_per_node
+from speccheck.validator.sources.formats.slurm import gpus_per_node, tasks_per_node
 from speccheck.validator.sources.launching import (
     ACCELERATE,
     DEEPSPEED,
@@ -378,16 +378,18 @@ def _state_gpus(
             *(item for launch in result for item in launch.command.environment),
         )
     )
+    requested = gpus_per_node(source) or 0
     for fact in list(sheet.facts):
         if fact.name != _PROCESSES:
             continue
         note = f"{result[0].launcher} starts one process for each GPU"
+        leaves_some = requested > (fact.value or 0)
         if fact.value is None:
             sheet.facts.append(fact._replace(name=_GPUS))
         elif len(result) > 1 and not are_branches:
             reason = f"{len(result)} launch commands may share the GPUs of a node"
             sheet.unusable(_GPUS, reason, *fact.places[:1])
-        elif shares_node or picks_devices or len(result) > 1:
+        elif shares_node or picks_devices or leaves_some or len(result) > 1:
             sheet.facts.append(Fact(_GPUS, fact.value, "default", fact.places, note))
         else:
             sheet.derive(_GPUS, fact.value, note, *fact.places)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from speccheck.validator.catalogue.frameworks import load_framework
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyPolicy
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats import torchtitan
@@ -112,7 +112,7 @@ def _read(source: Source, training: TorchtitanCommand) -> Reading:
     seen = read_over(document, torchtitan.READER, parent)
     # torchtitan/train.py, torchtitan.train; a train.py beside the script may be changed
     is_own = _OWN_PROGRAM in training.program.text
-    table = load_framework("torchtitan") if is_own else _open_table()
+    table = _own_table() if is_own else _open_table()
     keyed = keyed_flags(source.name, torchtitan.READER.format, flags, table)
     reading = seen.reading._replace(keyed=keyed)
     if parent is None or not seen.is_whole:
@@ -124,6 +124,16 @@ def _read(source: Source, training: TorchtitanCommand) -> Reading:
             Reference(target, place, is_opened=names_files_as_they_lie(source)),
         )
     return with_hidden(reading, flags.hidden)
+
+
+@cache
+def _own_table() -> FrameworkKeys:
+    """Each release stops at a flag that it does not have, whatever it makes of files.
+
+    argparse before 0.1.0 (torchtitan/config_manager.py), tyro since; forks add flags.
+    """
+    refuses = KeyPolicy("", "reject")
+    return load_framework("torchtitan")._replace(policies=(refuses,), settled=())
 
 
 @cache

@@ -321,12 +321,14 @@ def _joined_by_role(
             item
             for draft in inside
             for item in {
-                _kind(files[position]) if kind == "role" else files[position].format
+                files[position].format if kind == "format" else _kind(files[position])
                 for position in draft.members
                 if files[position].role != "measurement"
             }
         ]
         if len(set(kinds)) < len(kinds) or not _one_machine(files, members):
+            continue
+        if kind == "folder" and _are_apart(files, members):
             continue
         joined = _Draft(members)
         for draft in inside:
@@ -334,6 +336,21 @@ def _joined_by_role(
         joined.reasons[reason] = None
         drafts = [draft for draft in drafts if draft not in inside] + [joined]
     return drafts
+
+
+def _are_apart(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
+    """Whether scripts of a folder start programs of their own, or name what they take.
+
+    A script that gives a program its settings names the file of its engine as well.
+    """
+    roles: dict[str, set[str]] = {}
+    for position in members:
+        file = files[position]
+        kind = file.role if file.source.language == "shell" else f"{file.role} file"
+        roles.setdefault(kind, set()).add(file.status.path)
+    settings = roles.get("config", set())
+    starting = settings | roles.get("launcher", set())
+    return len(starting) > 1 or bool(settings and "engine file" in roles)
 
 
 def _one_machine(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
@@ -382,7 +399,7 @@ def _pools(
         (pool, f"{_base(path)} holds both", "format") for path, pool in by_path.items()
     ]
     pools += [
-        (pool, f"one file of each kind in {folder or '.'}", "role")
+        (pool, f"one file of each kind in {folder or '.'}", "folder")
         for folder, pool in folders.items()
     ]
     pools.append((named, "named together, one file of each kind", "role"))

@@ -136,7 +136,14 @@ def _world(leaves: Leaves) -> None:
     local = _get(leaves, "cluster.gpus_per_node")
     world = _get(leaves, "cluster.world_size")
     of = ("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size")
-    if nodes and local:
+    ranks = _get(leaves, "recovery.processes_per_node")
+    if nodes and local and ranks and ranks < local:
+        # The launcher leaves GPUs without a rank, where it is the only one on a node.
+        if _get(leaves, "recovery.tasks_per_node") == 1:
+            note = f"{nodes} nodes x {ranks} ranks = {nodes * ranks:,}"
+            processes = "recovery.processes_per_node"
+            _put(leaves, "cluster.world_size", nodes * ranks, note, of[0], processes)
+    elif nodes and local:
         note = f"{nodes} nodes x {local} GPUs = {nodes * local:,}"
         _put(leaves, "cluster.world_size", nodes * local, note, *of[:2])
     elif world and local and world % local == 0:

@@ -897,6 +897,9 @@ class Flow:
             value.start,
             value.end,
         )
+        text = variable.text()
+        if text and not array and self.lines.is_template(syntax.start):
+            variable = variable.given(f"{syntax.name} is left at {text}")
         self._set(syntax.name, variable)
         return spans is not None and all(span.resolved for span in spans)
 

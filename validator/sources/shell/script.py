@@ -4,8 +4,9 @@ Nothing of a script is ever run. It is read as a shell would read it, and what o
 running shell could know (the output of commands, files, the environment) is unknown.
 """
 
+import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -142,7 +143,7 @@ class Lines:
     where the one before it ends.
     """
 
-    __slots__ = ("_bases", "_starts", "_texts", "name", "text")
+    __slots__ = ("_bases", "_starts", "_templates", "_texts", "name", "text")
 
     def __init__(self, text: str, name: str = "") -> None:
         """Take the text of a script, and what messages call it."""
@@ -151,6 +152,7 @@ class Lines:
         self._starts = _line_starts(text)
         self._texts: list[tuple[str, str, list[int]]] = [("", text, self._starts)]
         self._bases = [0]
+        self._templates: frozenset[int] | None = None
 
     def add(self, path: str, text: str) -> int:
         """Take in the text of another file; return its first offset."""
@@ -166,6 +168,14 @@ class Lines:
     def line(self, offset: int) -> int:
         """Return the line of an offset."""
         return self.position(offset)[0]
+
+    def is_template(self, offset: int) -> bool:
+        """Whether a comment asks the reader to change what stands at an offset."""
+        if not self.is_own(offset):
+            return False
+        if self._templates is None:
+            self._templates = frozenset(_template_lines(self.text))
+        return self.line(offset) in self._templates
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column of an offset."""
@@ -205,10 +215,38 @@ def _line_starts(text: str) -> list[int]:
     return [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
 
+def _template_lines(text: str) -> Iterator[int]:
+    """Yield the lines, from 1, whose values a comment asks the reader to change.
+
+    A comment of its own speaks of the lines below it, up to a blank line or the next
+    comment.
+    """
+    if _ASKS_FOR_CHANGE.search(text) is None:
+        return
+    asks = False
+    was_comment = False
+    for number, line in enumerate(text.split("\n"), start=1):
+        code, mark, comment = line.partition("#")
+        is_comment = bool(mark) and not code.strip()
+        if is_comment:
+            asks = (asks and was_comment) or bool(_ASKS_FOR_CHANGE.search(comment))
+        elif not line.strip():
+            asks = False
+        elif asks or (mark and _ASKS_FOR_CHANGE.search(comment)):
+            yield number
+        was_comment = is_comment
+
+
 SOURCING = frozenset({"source", "."})
 # Scripts that people write have some kilobytes; this one is data.
 MAX_CHARACTERS = 5_000_000
 
+# "Change for multinode config", "adjust to your cluster", "modify these as needed".
+_ASKS_FOR_CHANGE = lazy_pattern(
+    r"\b(?:adjust|change|customi[sz]e|edit|modify|update)\b[^.\n]{0,40}?"
+    r"\b(?:accordingly|multi-?node|necessary|needed|these|this|your)\b",
+    re.IGNORECASE,
+)
 _NUMBER = lazy_pattern(r"-\.?[0-9]")
 
 Option = tuple[str, tuple[ShellWord, ...], ShellWord]
