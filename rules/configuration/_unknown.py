@@ -112,13 +112,15 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         if (policy == "reject") != refused:
             continue
         suggestion = table.suggest(key.path)
+        is_likely = suggestion is not None or not is_patched
+        is_settled = policy in table.settled and not is_foreign and is_likely
         yield UnknownKey(
             file,
             key,
             suggestion,
             certain=not is_opened and not table.is_open(key.path),
-            may_be_new=policy not in table.settled
-            and not (is_covered and (suggestion is not None or not is_patched))
+            may_be_new=not is_settled
+            and not (is_covered and is_likely)
             and not _is_telling(suggestion, key, stated, is_foreign=is_foreign),
             stated=stated,
         )

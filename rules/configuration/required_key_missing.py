@@ -5,7 +5,8 @@ Why it hurts: the framework stops at start-up, after the allocation has been gra
 What passes: each key that the table of the framework calls required in all releases,
 in the file or in another file of the same job.
 
-What stays open: a command line that may hold further flags.
+What stays open: a command line that may hold further flags, and a file of no stated
+release with a key that no tabulated one has: a fork or an older release reads it.
 
 Where it does not apply: frameworks whose files may leave a key to the command line, and
 keys of a block that nobody states.
@@ -52,6 +53,14 @@ def required_key_missing(stated: StatedKeys) -> Verdicts:
             name = dotted(path)
             if file.hidden:
                 yield unknown(f"{name} is not seen", missing=[name])
+                continue
+            if file.version is None and (own := next(file.unlike_keys(), None)):
+                yield unknown(
+                    f"{own.place.key} is in no tabulated release of {table.reader}; "
+                    f"whether the one that reads it demands {name} is not known",
+                    missing=["run.framework_version"],
+                    at=own.place,
+                )
                 continue
             yield fail(
                 f"{name} is missing: {table.reader} does not start without it",

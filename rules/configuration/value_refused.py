@@ -7,7 +7,8 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in before the framework reads them, and
-choices of a command line with flags that no release has: its parser is a fork. Where
+choices of a command line with a flag, or of a file with several keys, that no release
+has: a fork reads it. Where
 training scripts define keys of their own and the file has some, words that a script may
 take for a key of the same name.
 
@@ -88,7 +89,8 @@ def _faults(
         if table is None or not _loader(file):
             continue
         loader = table.loaders[file.format]
-        is_fork = file.is_of_another_parser or any(file.unlike_keys())
+        is_foreign = file.is_of_another_parser
+        is_fork = is_foreign or (loader.closes_choices and any(file.unlike_keys()))
         has_own_keys = file.has_own_keys
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
@@ -100,7 +102,7 @@ def _faults(
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
             is_choice = fault is not None and fault.kind == "choice"
-            is_open = is_filler or (loader.closes_choices and is_fork and is_choice)
+            is_open = is_filler or (is_fork and is_choice)
             is_own = has_own_keys and table.is_open(key.path)
             is_open = is_open or (is_own and _is_worded(taken))
             if fault is not None and not is_open:

@@ -244,6 +244,8 @@ def _add_choices(result: Accepted, row: TypedRow, loader: Loader) -> None:
         result.any_text = True  # members that the table does not list
         return
     result.choices.extend(row.choices)
+    if loader.takes_auto:
+        result.take_text(AUTO)
     if row.path in loader.closed_texts:
         result.any_text = False
         for kind in ("string", "boolean", "number"):
