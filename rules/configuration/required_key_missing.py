@@ -38,7 +38,7 @@ def required_key_missing(stated: StatedKeys) -> Verdicts:
     """Judge each file whose framework demands that keys stand in it."""
     for file in stated.files:
         table = file.catalogue
-        loader = table.loaders.get(file.format) if table is not None else None
+        loader = file.loader
         if table is None or loader is None or not loader.demands or not file.keys:
             continue
         known = {
@@ -49,18 +49,20 @@ def required_key_missing(stated: StatedKeys) -> Verdicts:
             for path in _spellings(table, key.path)
         }
         missing = [path for path in _required(table, file) if dotted(path) not in known]
+        own = None if file.version else next(file.unlike_keys(), None)
+        if missing and own is not None and not file.hidden:
+            names = ", ".join(map(dotted, missing))
+            yield unknown(
+                f"{own.place.key} is in no tabulated release of {table.reader}; "
+                f"whether the release that reads it demands {names} is not known",
+                missing=["run.framework_version"],
+                at=own.place,
+            )
+            continue
         for path in missing:
             name = dotted(path)
             if file.hidden:
                 yield unknown(f"{name} is not seen", missing=[name])
-                continue
-            if file.version is None and (own := next(file.unlike_keys(), None)):
-                yield unknown(
-                    f"{own.place.key} is in no tabulated release of {table.reader}; "
-                    f"whether the one that reads it demands {name} is not known",
-                    missing=["run.framework_version"],
-                    at=own.place,
-                )
                 continue
             yield fail(
                 f"{name} is missing: {table.reader} does not start without it",

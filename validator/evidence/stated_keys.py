@@ -15,6 +15,7 @@ from speccheck.validator.evidence.value import (
 )
 
 if TYPE_CHECKING:
+    from speccheck.validator.evidence.accepted_values import Loader
     from speccheck.validator.evidence.forks import CommandParser
 
 # `s3://a`: nothing shorter is an address, and credentials are longer still.
@@ -144,10 +145,9 @@ class KeyedFile(Record):
         Where a script may define keys of its own, they are none; a command line with
         flags of its own is that of a fork as often.
         """
-        table = self.catalogue
+        table, loader = self.catalogue, self.loader
         if table is None:
             return
-        loader = table.loaders.get(self.format)
         is_command_line = loader is not None and loader.language == "shell"
         for key in self.topmost_unknown():
             if table.is_open(key.path) and not is_command_line:
@@ -166,6 +166,21 @@ class KeyedFile(Record):
         if self.parser is not None and self.parser.forks:
             return True
         return len([*islice(self.unlike_keys(), _MOST_SLIPS + 1)]) > _MOST_SLIPS
+
+    @property
+    def loader(self) -> "Loader | None":
+        """How values of the file are taken, where that is known."""
+        return self.catalogue.loaders.get(self.format) if self.catalogue else None
+
+    @property
+    def has_open_choices(self) -> bool:
+        """Whether keys like none tabulated tell of a parser that may take more words.
+
+        A command line shows that by a single flag, as argparse refuses all others.
+        """
+        loader = self.loader
+        closes = loader is not None and loader.closes_choices
+        return self.is_of_another_parser or (closes and any(self.unlike_keys()))
 
     @property
     def has_own_keys(self) -> bool:
