@@ -393,7 +393,7 @@ def _fault(taken: Accepted, value: object) -> ValueFault | None:
     if words and isinstance(value, str):
         from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
-        meant = nearest(value.lower(), (word.lower() for word in words), 0.5)
+        meant = nearest(value.lower(), (word.lower() for word in words))
         exact = next((word for word in words if word.lower() == meant), "")
         return ValueFault("choice", taken.in_words(), exact)
     return ValueFault("type", taken.in_words())
