@@ -587,7 +587,8 @@ def _judged(
         bound = parse_version(relation.since or relation.until)
         is_ordered = own.catalogue.is_of_family(own.version, bound)
         holds = _holds_in_release(relation, own.version if is_ordered else None)
-        if holds is None and relation.since and own.is_from(bound):
+        is_advice = relation.kind not in {"refused", "removed"}
+        if holds is None and is_advice and relation.since and own.is_from(bound):
             holds = True
         if holds is False:
             return
