@@ -7,8 +7,9 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in before the framework reads them,
-choices of a parser that shows itself as a fork's, and words under a key that a training
-script may define itself.
+choices of a parser that shows itself as a fork's, words like no choice where a copy of
+the framework lies beside the file, and words under a key that a training script may
+define itself.
 
 Where it does not apply: keys without a type in the table, files of formats without a
 table; numbers and switches written as texts (refused_value_type).
@@ -50,9 +51,10 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             continue
         name, value = key.place.key, shown_value(key.value)
         reader = file.catalogue.reader if file.catalogue else ""
-        if fault.kind == "choice" and file.has_open_choices:
+        is_own = file.is_beside_source and file.version is None and not fault.meant
+        if fault.kind == "choice" and (file.has_open_choices or is_own):
             yield unknown(
-                f"{name} {value}: {reader} takes {fault.takes}, and a fork reads it",
+                f"{name} {value}: {reader} takes {fault.takes}, and a fork may read it",
                 missing=["run.framework_version"],
                 at=key.value_place,
             )

@@ -111,6 +111,7 @@ class KeyedFile(Record):
     hidden: a text that may hold further keys, so that the lack of one says nothing.
     not_read: what looks like a key and is not read as such, each with why.
     parser: of a command line: the program that reads it.
+    is_beside_source: its repository holds a copy of the framework, which may be changed.
     """
 
     file: str
@@ -128,6 +129,7 @@ class KeyedFile(Record):
     hidden: str = ""
     not_read: tuple[tuple[StatedKey, str], ...] = ()
     parser: "CommandParser | None" = None
+    is_beside_source: bool = False
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""
