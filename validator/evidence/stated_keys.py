@@ -111,7 +111,7 @@ class KeyedFile(Record):
     hidden: a text that may hold further keys, so that the lack of one says nothing.
     not_read: what looks like a key and is not read as such, each with why.
     parser: of a command line: the program that reads it.
-    is_beside_source: its repository holds a copy of the framework, which may be changed.
+    is_beside_source: its repository holds a copy of the framework, perhaps a fork.
     """
 
     file: str
