@@ -285,9 +285,11 @@ def read(document: Document) -> Reading:
 
 
 def _current(
-    data: Mapping[str, object], catalogue: FrameworkKeys
+    data: Mapping[str, object], catalogue: FrameworkKeys | None
 ) -> Mapping[str, object]:
     """Return the sections without keys whose successor is stated: none reads both."""
+    if catalogue is None:
+        return data
     result: dict[str, object] = {}
     for name, block in data.items():
         rows = {key: catalogue.lookup((name, key)) for key in section(data, name)}
