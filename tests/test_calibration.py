@@ -70,9 +70,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "kind").mkdir()
     rows = ["label\tfile\trepository\tpath\tsha1"]
     for name, text in FILES.items():
-        (made / "kind" / f"local-{name}").write_text(text, encoding="utf-8")
+        (made / "kind" / f"unnamed-{name}").write_text(text, encoding="utf-8")
         public = f"someone/project\tconfigs/{name}\t{sha1(text)}"
-        rows.append(f"kind\tlocal-{name}\t{public}")
+        rows.append(f"kind\tunnamed-{name}\t{public}")
     (made / "kind" / "unnamed.yaml").write_text(FILES["refused.yaml"])
     (made / "MANIFEST.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return made
@@ -111,7 +111,7 @@ def test_errors_have_public_names(findings: Findings, folder: Path) -> None:
     )
     text = page(findings, NOBODY)
     assert "| someone/project `configs/refused.yaml` | " in text
-    assert "local-" not in text
+    assert "unnamed-" not in text
     assert str(folder) not in text
 
 
