@@ -36,8 +36,8 @@ num_machines: 1
 num_processes: 1
 mixed_precision: 'no'
 use_cpu: false
-wrong_key: 1
-also_wrong: 2
+num_machine: 1
+mixed_precison: 'no'
 """,
     "sound.yaml": """compute_environment: LOCAL_MACHINE
 distributed_type: 'NO'
@@ -70,9 +70,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "kind").mkdir()
     rows = ["label\tfile\trepository\tpath\tsha1"]
     for name, text in FILES.items():
-        (made / "kind" / f"local-{name}").write_text(text, encoding="utf-8")
+        (made / "kind" / f"unnamed-{name}").write_text(text, encoding="utf-8")
         public = f"someone/project\tconfigs/{name}\t{sha1(text)}"
-        rows.append(f"kind\tlocal-{name}\t{public}")
+        rows.append(f"kind\tunnamed-{name}\t{public}")
     (made / "kind" / "unnamed.yaml").write_text(FILES["refused.yaml"])
     (made / "MANIFEST.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return made
@@ -106,12 +106,12 @@ def test_every_rule_is_on_the_page(findings: Findings) -> None:
 
 def test_errors_have_public_names(findings: Findings, folder: Path) -> None:
     assert findings.errors == (
-        ErrorFinding(REFUSED, "key_refused", "also_wrong"),
-        ErrorFinding(REFUSED, "key_refused", "wrong_key"),
+        ErrorFinding(REFUSED, "key_refused", "mixed_precison"),
+        ErrorFinding(REFUSED, "key_refused", "num_machine"),
     )
     text = page(findings, NOBODY)
     assert "| someone/project `configs/refused.yaml` | " in text
-    assert "local-" not in text
+    assert "unnamed-" not in text
     assert str(folder) not in text
 
 
@@ -128,9 +128,9 @@ def test_an_error_is_open_until_somebody_has_judged_that_content(
     assert gone_errors(findings, judged) == (other,)
     assert "2 errors: 1 true, 0 false, 1 not judged yet." in sentences(findings, judged)
     text = page(findings, judged)
-    assert "| `also_wrong` | true | read |" in text
-    assert "| `wrong_key` | **open** |  |" in text
-    assert "| `wrong_key` | **false**, no longer found | old |" in text
+    assert "| `mixed_precison` | true | read |" in text
+    assert "| `num_machine` | **open** |  |" in text
+    assert "| `num_machine` | **false**, no longer found | old |" in text
 
 
 def test_a_warning_on_many_plans_needs_a_reason(findings: Findings) -> None:

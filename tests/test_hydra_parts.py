@@ -1,4 +1,4 @@
-"""A part of a Hydra composition is no file of the framework whose keys it resembles."""
+"""Parts of Hydra compositions and records of runs are no file of their framework."""
 
 import json
 from contextlib import chdir
@@ -20,6 +20,10 @@ LEARNS = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: 
             f"# what it is\n\n#  @package _global_\n{ZERO}", id="below a comment"
         ),
         pytest.param(f"_target_: my.Trainer\n{LEARNS}", id="a class"),
+        pytest.param(
+            f"_wandb:\n  value:\n    cli_version: 0.23.1\n{LEARNS}",
+            id="what Weights & Biases wrote of a run",
+        ),
     ],
 )
 def test_it_is_not_judged(

@@ -141,6 +141,12 @@ def test_a_chain_of_ten_thousand_references_is_given_up() -> None:
     assert data["x9999"] == 1
 
 
+def test_a_selection_below_a_missing_block_takes_its_default() -> None:
+    text = "${oc.select:reward_model.reward_manager,naive}"
+    data, _ = interpolate({"reward_manager": {"name": text}})
+    assert data == {"reward_manager": {"name": "naive"}}
+
+
 @pytest.mark.parametrize(
     "data",
     [

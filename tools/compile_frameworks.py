@@ -41,7 +41,7 @@ def compile_framework(table: Row) -> dict[str, Any]:
         "framework": table["framework"],
         "family": FAMILIES.get(table["framework"], table["framework"]),
         "versions": [_plain_version(row["version"]) for row in table["versions"]],
-        **({"loaders": table["loaders"]} if "loaders" in table else {}),
+        **{name: table[name] for name in ("loaders", "packages") if name in table},
         "sections": {section: _compile_section(table, section) for section in sections},
     }
 

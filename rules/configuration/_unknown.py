@@ -103,22 +103,25 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         and not is_foreign
         and not table.is_outgrown(key.path for key in file.keys)
     )
-    # A parser that stops at a key of its own is patched where its users add some, and a
-    # file that names no release may be read by such a fork.
-    is_patched = refused and file.version is None
+    # A file that names no release may be read by a fork, and a recipe may read keys of
+    # its own: a key like none tabulated says so.
+    is_patched = file.version is None
     stated = {dotted(key.path) for key in file.keys} if file.unknown else set()
     for key in file.topmost_unknown():
         policy = table.policy(key.path, file.version)
         if (policy == "reject") != refused:
             continue
         suggestion = table.suggest(key.path)
+        is_likely = suggestion is not None or not is_patched
+        is_settled = policy in table.settled and not is_foreign
+        is_settled = is_settled and (is_likely or not refused)
         yield UnknownKey(
             file,
             key,
             suggestion,
             certain=not is_opened and not table.is_open(key.path),
-            may_be_new=policy not in table.settled
-            and not (is_covered and (suggestion is not None or not is_patched))
+            may_be_new=not is_settled
+            and not (is_covered and is_likely)
             and not _is_telling(suggestion, key, stated, is_foreign=is_foreign),
             stated=stated,
         )

@@ -48,7 +48,8 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
         keys = [
             (key, row)
             for key in file.outdated
-            if (row := table.lookup(key.path)) is not None
+            if key.value is not None
+            and (row := table.lookup(key.path)) is not None
             and table.deprecated(key.path, file.version)
             and not row.removed_in
         ]

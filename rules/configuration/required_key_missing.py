@@ -5,7 +5,8 @@ Why it hurts: the framework stops at start-up, after the allocation has been gra
 What passes: each key that the table of the framework calls required in all releases,
 in the file or in another file of the same job.
 
-What stays open: a command line that may hold further flags.
+What stays open: a command line that may hold further flags, and a file of no stated
+release with a key that no tabulated one has: a fork or an older release reads it.
 
 Where it does not apply: frameworks whose files may leave a key to the command line, and
 keys of a block that nobody states.
@@ -37,7 +38,7 @@ def required_key_missing(stated: StatedKeys) -> Verdicts:
     """Judge each file whose framework demands that keys stand in it."""
     for file in stated.files:
         table = file.catalogue
-        loader = table.loaders.get(file.format) if table is not None else None
+        loader = file.loader
         if table is None or loader is None or not loader.demands or not file.keys:
             continue
         known = {
@@ -48,6 +49,16 @@ def required_key_missing(stated: StatedKeys) -> Verdicts:
             for path in _spellings(table, key.path)
         }
         missing = [path for path in _required(table, file) if dotted(path) not in known]
+        own = None if file.version else next(file.unlike_keys(), None)
+        if missing and own is not None and not file.hidden:
+            names = ", ".join(map(dotted, missing))
+            yield unknown(
+                f"{own.place.key} is in no tabulated release of {table.reader}; "
+                f"whether the release that reads it demands {names} is not known",
+                missing=["run.framework_version"],
+                at=own.place,
+            )
+            continue
         for path in missing:
             name = dotted(path)
             if file.hidden:

@@ -6,7 +6,8 @@ against. The warning scrolls by in a log of thousands of lines.
 
 What passes: files of which no relation of the framework's table holds.
 
-Where the release is not stated, what newer ones refuse is reported here with it.
+What stays open: what newer releases do, where the release is not stated and no key of
+the file came with them.
 
 Where it does not apply: frameworks without such a table.
 
@@ -26,7 +27,7 @@ Good::
 
 from speccheck.rules.configuration._relations import fix_of, in_release
 from speccheck.validator.evidence.related_keys import RelatedKeys
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
 @rule(clause="CONF-006", confidence="advisory")
@@ -38,12 +39,17 @@ def settings_warned_about(related: RelatedKeys) -> Verdicts:
         if match.missing or (is_refused and not match.only_from):
             continue
         is_clean = False
+        if match.only_from:
+            yield unknown(
+                match.text + in_release(match),
+                missing=["run.framework_version"],
+                at=match.places,
+            )
+            continue
         yield fail(
-            match.text + in_release(match),
+            match.text,
             at=match.places,
-            cost="the framework stops from that release on"
-            if is_refused
-            else "the framework warns, and goes on otherwise than the file reads",
+            cost="the framework warns, and goes on otherwise than the file reads",
             remedy=match.relation.remedy,
             fix=fix_of(match),
         )

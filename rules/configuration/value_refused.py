@@ -6,13 +6,13 @@ computes with a text where a number belongs.
 What passes: values of the type, the choices and the range that the key table of the
 framework lists, in any of the spellings that its loader converts.
 
-What stays open: texts that another tool fills in before the framework reads them, and
-choices of a command line with flags that no release has: its parser is a fork. Where
-training scripts define keys of their own and the file has some, words that a script may
-take for a key of the same name.
+What stays open: texts that another tool fills in before the framework reads them,
+choices of a parser that shows itself as a fork's, words like no choice where a copy of
+the framework lies beside the file, and words under a key that a training script may
+define itself.
 
-Where it does not apply: keys that the table lists without a type, and files of formats
-without a table; numbers and switches written as texts (refused_value_type).
+Where it does not apply: keys without a type in the table, files of formats without a
+table; numbers and switches written as texts (refused_value_type).
 
 Source: the key tables of the frameworks, each row with the declaration that it was read
 from, and how the loader of each framework converts (`loaders`).
@@ -38,7 +38,7 @@ from speccheck.validator.evidence.finding import Fix, to_set
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
 @rule(clause="CONF-010")
@@ -51,6 +51,14 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             continue
         name, value = key.place.key, shown_value(key.value)
         reader = file.catalogue.reader if file.catalogue else ""
+        is_own = file.is_beside_source and file.version is None and not fault.meant
+        if fault.kind == "choice" and (file.has_open_choices or is_own):
+            yield unknown(
+                f"{name} {value}: {reader} takes {fault.takes}, and a fork may read it",
+                missing=["run.framework_version"],
+                at=key.value_place,
+            )
+            continue
         hint = f"; did you mean {fault.meant}?" if fault.meant else ""
         yield fail(
             f"{name} {value}: {reader} takes {fault.takes}{hint}",
@@ -75,7 +83,7 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             cost="the framework stops, or computes with a number that means nothing",
             remedy=f"Give {name} the number that is meant.",
         )
-    if not refused and any(_loader(file) and file.keys for file in stated.files):
+    if not refused and any(file.loader and file.keys for file in stated.files):
         yield passed()
 
 
@@ -84,11 +92,9 @@ def _faults(
 ) -> Iterator[tuple[KeyedFile, StatedKey, ValueFault | None]]:
     """Yield the refused values; no fault where refused_value_type tells it."""
     for file in stated.files:
-        table = file.catalogue
-        if table is None or not _loader(file):
+        table, loader = file.catalogue, file.loader
+        if table is None or loader is None:
             continue
-        loader = table.loaders[file.format]
-        is_fork = file.is_of_another_parser or any(file.unlike_keys())
         has_own_keys = file.has_own_keys
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
@@ -99,11 +105,8 @@ def _faults(
             fault = value_fault(taken, key.value) if taken is not None else None
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
-            is_choice = fault is not None and fault.kind == "choice"
-            is_open = is_filler or (loader.closes_choices and is_fork and is_choice)
-            is_own = has_own_keys and table.is_open(key.path)
-            is_open = is_open or (is_own and _is_worded(taken))
-            if fault is not None and not is_open:
+            is_own = has_own_keys and table.is_open(key.path) and _is_worded(taken)
+            if fault is not None and not (is_filler or is_own):
                 yield file, key, fault
 
 
@@ -118,8 +121,3 @@ def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
         return None
     says = f"set {key.place.key} to {fault.meant}"
     return Fix(says, (to_set(key.value_place, fault.meant),))
-
-
-def _loader(file: KeyedFile) -> bool:
-    """Return whether it is known how the loader of a file takes values."""
-    return file.catalogue is not None and file.format in file.catalogue.loaders

@@ -196,6 +196,7 @@ def _load(name: str, section: str) -> FrameworkKeys:
         },
         relations=partial(load_relations, name, section),
         required=tuple(part["required"]),
+        packages=tuple(document.get("packages", ())),
     )
 
 

@@ -244,6 +244,8 @@ def _add_choices(result: Accepted, row: TypedRow, loader: Loader) -> None:
         result.any_text = True  # members that the table does not list
         return
     result.choices.extend(row.choices)
+    if loader.takes_auto:
+        result.take_text(AUTO)
     if row.path in loader.closed_texts:
         result.any_text = False
         for kind in ("string", "boolean", "number"):
@@ -391,7 +393,7 @@ def _fault(taken: Accepted, value: object) -> ValueFault | None:
     if words and isinstance(value, str):
         from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
-        meant = nearest(value.lower(), (word.lower() for word in words), 0.5)
+        meant = nearest(value.lower(), (word.lower() for word in words))
         exact = next((word for word in words if word.lower() == meant), "")
         return ValueFault("choice", taken.in_words(), exact)
     return ValueFault("type", taken.in_words())

@@ -254,6 +254,7 @@ class FrameworkKeys(Record):
         loaders: how the loader of each format takes values, by format.
         relations: loads what its keys do together.
         required: keys that every tabulated release demands.
+        packages: the folders of its Python package in a repository.
     """
 
     framework: str
@@ -273,6 +274,7 @@ class FrameworkKeys(Record):
     loaders: Mapping[str, Loader] = {}
     relations: Callable[[], KeyRelations] = _no_relations
     required: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
 
     def lookup(self, path: KeyPath) -> KeyRow | None:
         """The row of a key, an alias, another flag spelling, or a free name; or None.

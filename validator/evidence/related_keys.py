@@ -192,6 +192,18 @@ class _Table:
         for file in files:
             self._presets.update(self._preset_keys(file))
 
+    def is_from(self, release: FrameworkVersion) -> bool:
+        """Return whether a key came with a release, or later: no older one has it."""
+        catalogue = self.catalogue
+        for name in self.named if self.version is None else ():
+            row = catalogue.rows.get(name)
+            if row is None or not row.since or row.since.startswith("<"):
+                continue
+            since = parse_version(row.since)
+            if catalogue.is_of_family(since, release) and since.at_least(release):
+                return True
+        return False
+
     def _preset_keys(self, file: KeyedFile) -> Iterator[tuple[str, str]]:
         """Yield the keys that a file of the framework's own sets, by whose choice."""
         loader = self.catalogue.loaders.get(file.format)
@@ -575,6 +587,9 @@ def _judged(
         bound = parse_version(relation.since or relation.until)
         is_ordered = own.catalogue.is_of_family(own.version, bound)
         holds = _holds_in_release(relation, own.version if is_ordered else None)
+        is_advice = relation.kind not in {"refused", "removed"}
+        if holds is None and is_advice and relation.since and own.is_from(bound):
+            holds = True
         if holds is False:
             return
         only_from = relation.since if holds is None else ""

@@ -169,7 +169,7 @@ def closest(
             itself such a word is taken for a choice, not for a slip.
     """
     near = known.nearest(written)
-    if near is not None:
+    if near is not None and not _has_other_word(written, near):
         return SpellingMatch(
             near, "spelling" if _is_slip(written, near, vocabulary()) else "word"
         )
@@ -226,6 +226,16 @@ def _is_slip(written: str, name: str, words: Collection[str]) -> bool:
         return False
     pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
     return all(a not in words and _is_misspelt_word(a, b) for a, b in pairs)
+
+
+def _has_other_word(written: str, name: str) -> bool:
+    """Return whether a word stands where another has no letter in its place."""
+    ours, theirs = words_of(written), words_of(name)
+    return len(ours) == len(theirs) > 1 and any(
+        distance(a, b) >= max(len(a), len(b))
+        for a, b in zip(ours, theirs, strict=True)
+        if a and b
+    )
 
 
 def _is_misspelt_word(written: str, word: str) -> bool:

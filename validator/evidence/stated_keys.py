@@ -15,6 +15,7 @@ from speccheck.validator.evidence.value import (
 )
 
 if TYPE_CHECKING:
+    from speccheck.validator.evidence.accepted_values import Loader
     from speccheck.validator.evidence.forks import CommandParser
 
 # `s3://a`: nothing shorter is an address, and credentials are longer still.
@@ -110,6 +111,7 @@ class KeyedFile(Record):
     hidden: a text that may hold further keys, so that the lack of one says nothing.
     not_read: what looks like a key and is not read as such, each with why.
     parser: of a command line: the program that reads it.
+    is_beside_source: its repository holds a copy of the framework, perhaps a fork.
     """
 
     file: str
@@ -127,6 +129,7 @@ class KeyedFile(Record):
     hidden: str = ""
     not_read: tuple[tuple[StatedKey, str], ...] = ()
     parser: "CommandParser | None" = None
+    is_beside_source: bool = False
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""
@@ -144,10 +147,9 @@ class KeyedFile(Record):
         Where a script may define keys of its own, they are none; a command line with
         flags of its own is that of a fork as often.
         """
-        table = self.catalogue
+        table, loader = self.catalogue, self.loader
         if table is None:
             return
-        loader = table.loaders.get(self.format)
         is_command_line = loader is not None and loader.language == "shell"
         for key in self.topmost_unknown():
             if table.is_open(key.path) and not is_command_line:
@@ -166,6 +168,21 @@ class KeyedFile(Record):
         if self.parser is not None and self.parser.forks:
             return True
         return len([*islice(self.unlike_keys(), _MOST_SLIPS + 1)]) > _MOST_SLIPS
+
+    @property
+    def loader(self) -> "Loader | None":
+        """How values of the file are taken, where that is known."""
+        return self.catalogue.loaders.get(self.format) if self.catalogue else None
+
+    @property
+    def has_open_choices(self) -> bool:
+        """Whether keys like none tabulated tell of a parser that may take more words.
+
+        A command line shows that by a single flag, as argparse refuses all others.
+        """
+        loader = self.loader
+        closes = loader is not None and loader.closes_choices
+        return self.is_of_another_parser or (closes and any(self.unlike_keys()))
 
     @property
     def has_own_keys(self) -> bool:

@@ -483,7 +483,7 @@ class _Interpolation:
         is_mounted = (
             not dots
             and len(steps) > 1
-            and path != (*steps[1:],)
+            and path[: len(steps) - 1] != (*steps[1:],)
             and _child(self.data, steps[0]) is _MISSING
             and self._find((*steps[1:],)) is not _MISSING
         )

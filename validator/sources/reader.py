@@ -38,6 +38,7 @@ from speccheck.validator.sources.documents.reading import (
     guess_language as guess_document_language,
 )
 from speccheck.validator.sources.documents.reading import load_documents, read_text
+from speccheck.validator.sources.repository import holds_package
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
@@ -407,6 +408,8 @@ def keyed_file(
         twice=tuple(_twice(document)),
         loaded_as=loaded_as,
         refuses_duplicates=refuses_duplicates,
+        is_beside_source=catalogue is not None
+        and holds_package(document.name, catalogue.packages),
     )
 
 

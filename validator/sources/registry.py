@@ -122,7 +122,7 @@ class Readers:
     def detect_document(self, document: Document) -> Detection | None:
         """Return the format of a document, or None when no reader is sure enough."""
         data = document.data
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or _RUN_RECORD in data:
             return None
         readers = self.of_documents(data)
         scores = [(reader.detect(document), reader.format) for reader in readers]
@@ -139,6 +139,10 @@ class Readers:
         """Return the format of what a tool has printed, or None."""
         readers = self.of_captures(source.text)
         return best([(reader.detect(source), reader.format) for reader in readers])
+
+
+# Weights & Biases writes what a run was started with: each key a block with its value.
+_RUN_RECORD = "_wandb"
 
 
 def _is_of_hydra(document: Document) -> bool:

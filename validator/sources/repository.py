@@ -36,6 +36,24 @@ def find_named(
     return None
 
 
+def holds_package(path: str, packages: Iterable[str]) -> bool:
+    """Return whether a Python package stands beside a file, or above in its repository.
+
+    Args:
+        path: of the file.
+        packages: by the folder that holds `__init__.py`, as it lies in a repository.
+    """
+    wanted = (*packages,)
+    folder = os.path.dirname(os.path.abspath(path))
+    top = repository_of(folder) if wanted else None
+    while top is not None and _lies_in(folder, top):
+        for package in wanted:
+            if os.path.isfile(os.path.join(folder, package, "__init__.py")):
+                return True
+        folder = os.path.dirname(folder)
+    return False
+
+
 def is_inside(path: str, folder: str) -> bool:
     """Whether a path leads into the repository of a folder, links followed."""
     root = repository_of(os.path.abspath(folder))

@@ -14,7 +14,10 @@ distributed/pipeline_parallel.py, components/{checkpoint,metrics}.py, train.py.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.framework_keys import FrameworkVersion
+from speccheck.validator.evidence.framework_keys import (
+    FrameworkKeys,
+    FrameworkVersion,
+)
 from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.sources.documents.document import Document, Resolution
 from speccheck.validator.sources.formats._config import Config, defaults_of
@@ -272,13 +275,44 @@ def read(document: Document) -> Reading:
     if _is_dump(data):
         return _read_dump(document, data)
     sheet = FactSheet.of(document)
-    apply(sheet, data, _FIELDS)
+    apply(sheet, _current(data, keys_of_format(_FORMAT)), _FIELDS)
     # The section came with v0.1: before it, other defaults held.
     version = _FIRST_NUMBERED if "parallelism" in data else None
     sheet.derive("run.framework", "torchtitan", "torchtitan's sections", ())
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS, version))
     _state_job(Config(sheet, data))
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
+
+
+def _current(
+    data: Mapping[str, object], catalogue: FrameworkKeys | None
+) -> Mapping[str, object]:
+    """Return the sections without keys whose successor is stated: none reads both."""
+    if catalogue is None:
+        return data
+    result: dict[str, object] = {}
+    for name, block in data.items():
+        rows = {key: catalogue.lookup((name, key)) for key in section(data, name)}
+        gone = {
+            key
+            for key, row in rows.items()
+            if row is not None
+            and row.removed_in
+            and any(
+                successor.rpartition(".")[2] in section(data, successor.split(".")[0])
+                for successor in row.deprecated_by
+            )
+        }
+        result[name] = (
+            {
+                key: value
+                for key, value in section(data, name).items()
+                if key not in gone
+            }
+            if gone
+            else block
+        )
+    return result
 
 
 def _read_dump(document: Document, data: Mapping[str, object]) -> Reading:
