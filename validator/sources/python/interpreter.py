@@ -1,0 +1,997 @@
+"""Follows a Python file as far as its text says what it does; nothing is run.
+
+Statements are taken in their order. A branch whose condition is not known is followed,
+and what it changes is unknown behind it. A function of the file is followed where it is
+called, and by itself where nobody calls it: its parameters are then their defaults,
+which hold as long as the caller gives no others.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+
+from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.python.operators import (
+    LONGEST_TEXT,
+    applied,
+    binary,
+    compared,
+    condition_of,
+    first_unknown,
+    negated,
+)
+from speccheck.validator.sources.python.values import (
+    Block,
+    Entry,
+    Found,
+    Function,
+    Imported,
+    Known,
+    LocalClass,
+    Method,
+    Parser,
+    Position,
+    Scope,
+    Unknown,
+    changed,
+    is_same,
+    position,
+)
+
+_MOST_STEPS = 300_000  # expressions and statements that are followed
+_DEEPEST_CALLS = 8
+_MOST_ITEMS = 10_000
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef
+_PARSERS = ("argparse.ArgumentParser", "ArgumentParser")
+_CLASS_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser")
+_PARSING = frozenset(
+    {
+        "parse_args",
+        "parse_known_args",
+        "parse_args_into_dataclasses",
+        "parse_args_and_config",
+        "parse",
+    }
+)
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_ENVIRONMENT = ("os.environ.get", "os.getenv", "os.environ.setdefault")
+_FORM_OF_OUTPUT = -1
+
+
+class TooMuch(Exception):  # noqa: N818 - a fact about the file
+    """The file does more than is followed."""
+
+
+class Recorded(Record):
+    """A configuration: a block, and the row of the catalogue that says whose keys."""
+
+    call: PythonCall
+    block: Block
+
+
+class Interpreter:
+    """Follows one file and records the configurations that it makes.
+
+    Attributes:
+        module: the names of the file.
+        recorded: by where the call or the function stands.
+
+    """
+
+    def __init__(self) -> None:
+        """Start before the first line."""
+        self.module = Scope()
+        self.recorded: dict[tuple[object, ...], list[Recorded]] = {}
+        self._catalogue = python_calls()
+        self._steps = 0
+        self._branches: tuple[int, ...] = ()
+        self._depth = 0
+        self._returned: list[list[Found]] = []
+        self._functions: list[Function] = []
+        self._followed: set[_Definition] = set()
+        self._rebound: frozenset[str] = frozenset()
+        self._line = 0
+
+    def run(self, tree: ast.Module) -> None:
+        """Follow the file, then each function that nothing in it has called."""
+        self._rebound = frozenset(
+            name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Global)
+            for name in node.names
+        )
+        self._block(tree.body, self.module)
+        position = 0
+        while position < len(self._functions):
+            function = self._functions[position]
+            position += 1
+            returns = self._returned_call(function)
+            if function.node in self._followed and returns is None:
+                continue
+            value = self._call_function(function, [], {}, is_outer=True)
+            if returns is not None and isinstance(value, Block):
+                self._record(returns, value, ("function", function.node.name))
+
+    def _returned_call(self, function: Function) -> PythonCall | None:
+        """Return which configuration a function gives by its annotation."""
+        annotation = function.node.returns
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except (SyntaxError, ValueError):
+                return None
+        if not isinstance(annotation, ast.Name | ast.Attribute):
+            return None
+        if function.node.name.startswith("_"):
+            return None
+        call = self._tabulated(self._expression(annotation, function.scope))
+        return call if call is not None and call.recorded == "returned" else None
+
+    def _step(self, node: ast.AST) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise TooMuch
+        self._line = getattr(node, "lineno", self._line)
+
+    # Statements
+
+    def _block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
+        for statement in statements:
+            self._step(statement)
+            follow = _STATEMENTS.get(type(statement))
+            if follow is not None:
+                follow(self, statement, scope)
+            else:
+                self._visit(statement, scope)
+
+    def _visit(self, node: ast.AST, scope: Scope) -> None:
+        """Follow the expressions and blocks of a statement of no meaning of its own."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self._expression(child, scope)
+            elif isinstance(child, ast.stmt):
+                self._block((child,), scope)
+            else:
+                self._visit(child, scope)
+
+    def _import(self, node: ast.Import, scope: Scope) -> None:
+        for alias in node.names:
+            name = alias.name if alias.asname else alias.name.partition(".")[0]
+            scope.names[alias.asname or name] = Imported(name)
+
+    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        module = "." * node.level + (node.module or "")
+        for alias in node.names:
+            if alias.name != "*":
+                name = f"{module}.{alias.name}"
+                scope.names[alias.asname or alias.name] = Imported(name)
+                continue
+            for call in self._catalogue.calls:
+                if any(f"{module}.".startswith(f"{one}.") for one in call.modules):
+                    for name in call.names:
+                        scope.names.setdefault(name, Imported(f"{module}.{name}"))
+
+    def _define(self, node: _Definition, scope: Scope) -> None:
+        for decorator in node.decorator_list:
+            self._expression(decorator, scope)
+        function = Function(node, scope)
+        scope.names[node.name] = function
+        if not any(item.node is node for item in self._functions[-200:]):
+            self._functions.append(function)
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
+        bases = tuple(self._expression(base, scope) for base in node.bases)
+        scope.names[node.name] = LocalClass(node, bases, scope)
+        inner = Scope(scope)
+        self._block(node.body, inner)
+
+    def _assign(self, node: ast.Assign, scope: Scope) -> None:
+        value = self._expression(node.value, scope)
+        for target in node.targets:
+            self._bind(target, value, scope)
+
+    def _assign_annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        if node.value is not None:
+            self._bind(node.target, self._expression(node.value, scope), scope)
+
+    def _assign_changed(self, node: ast.AugAssign, scope: Scope) -> None:
+        added = self._expression(node.value, scope)
+        target = node.target
+        before = self._expression(target, scope)
+        self._bind(target, binary(node.op, before, added), scope)
+
+    def _bind(self, target: ast.expr, value: Found, scope: Scope) -> None:
+        if isinstance(target, ast.Name):
+            if scope is self.module and target.id in self._rebound:
+                value = Unknown(f"functions set {target.id} anew")
+            scope.names[target.id] = value
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target.elts, value, scope)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, Unknown("a part of a list"), scope)
+        elif isinstance(target, ast.Attribute):
+            owner = self._expression(target.value, scope)
+            if isinstance(owner, Block):
+                self._set(owner, target.attr, value, _end_of(target), target)
+        elif isinstance(target, ast.Subscript):
+            owner = self._expression(target.value, scope)
+            key = self._expression(target.slice, scope)
+            if not isinstance(owner, Block):
+                return
+            if isinstance(key, Known) and isinstance(key.value, str | int):
+                self._set(owner, key.value, value, position(target.slice), target)
+            else:
+                owner.open_reason = f"line {target.lineno} sets a key not known here"
+
+    def _unpack(
+        self, targets: Sequence[ast.expr], value: Found, scope: Scope
+    ) -> None:
+        for index, target in enumerate(targets):
+            part: Found = Unknown("a part of what is not known")
+            if isinstance(value, Block) and value.is_list:
+                entry = value.entries.get(index)
+                part = entry.value if entry is not None else part
+            self._bind(target, part, scope)
+
+    def _set(
+        self,
+        owner: Block,
+        key: str | int,
+        value: Found,
+        key_at: Position | None,
+        node: ast.AST,
+    ) -> None:
+        """Set an entry of a block, for certain unless a branch does it."""
+        before = owner.entries.get(key)
+        if self._branches != owner.branches[: len(self._branches)]:
+            is_kept = before is not None and is_same(before.value, value)
+            if not is_kept:
+                line = getattr(node, "lineno", self._line)
+                value = Unknown(f"line {line} sets it in a branch")
+        owner.entries[key] = Entry(value, key_at, position(node))
+
+    def _if(self, node: ast.If, scope: Scope) -> None:
+        condition = self._expression(node.test, scope)
+        if _is_main(node.test):
+            self._block(node.body, scope)
+            return
+        if isinstance(condition, Known) and not condition.only_if:
+            self._block(node.body if condition.value else node.orelse, scope)
+            return
+        self._fork((node.body, node.orelse), scope)
+
+    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Scope) -> None:
+        """Follow branches of which one is taken, and join what they leave behind."""
+        before = dict(scope.names)
+        outer = self._branches
+        ends: list[dict[str, Found]] = []
+        for body in bodies:
+            scope.names = dict(before)
+            self._branches = (*outer, self._steps)
+            self._block(body, scope)
+            if not (body and isinstance(body[-1], _LEAVES)):
+                ends.append(scope.names)
+        self._branches = outer
+        scope.names = dict(before)
+        if ends:
+            self._join(before, ends, scope)
+
+    def _join(
+        self,
+        before: dict[str, Found],
+        ends: Sequence[dict[str, Found]],
+        scope: Scope,
+    ) -> None:
+        names = {name for end in ends for name in changed(before, end)}
+        for name in sorted(names):
+            values = [end.get(name) for end in ends]
+            given = [value for value in values if value is not None]
+            firm = next(
+                (v for v in given if isinstance(v, Imported | Function | LocalClass)),
+                None,
+            )
+            if firm is not None:
+                scope.names[name] = firm
+            elif len(given) == len(values) and all(
+                is_same(given[0], value) for value in given[1:]
+            ):
+                scope.names[name] = given[0]
+            else:
+                reason = f"{name} is set in branches up to line {self._line}"
+                scope.names[name] = Unknown(reason)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
+        self._expression(node.test if isinstance(node, ast.While) else node.iter, scope)
+        for name in _assigned(node):
+            reason = f"the loop in line {node.lineno} sets {name}"
+            scope.names[name] = Unknown(reason)
+        self._fork((node.body, ()), scope)
+        self._block(node.orelse, scope)
+
+    def _try(self, node: ast.Try, scope: Scope) -> None:
+        self._block(node.body, scope)
+        self._block(node.orelse, scope)
+        for handler in node.handlers:
+            self._fork((handler.body, ()), scope)
+        self._block(node.finalbody, scope)
+
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
+        for item in node.items:
+            value = self._expression(item.context_expr, scope)
+            if item.optional_vars is not None:
+                self._bind(item.optional_vars, value, scope)
+        self._block(node.body, scope)
+
+    def _match(self, node: ast.Match, scope: Scope) -> None:
+        self._expression(node.subject, scope)
+        self._fork([*(case.body for case in node.cases), ()], scope)
+
+    def _return(self, node: ast.Return, scope: Scope) -> None:
+        value: Found = Known(None)
+        if node.value is not None:
+            value = self._expression(node.value, scope)
+        if self._returned:
+            self._returned[-1].append(value)
+
+    def _delete(self, node: ast.Delete, scope: Scope) -> None:
+        for target in node.targets:
+            self._bind(target, Unknown(f"line {node.lineno} deletes it"), scope)
+
+    # Expressions
+
+    def _expression(self, node: ast.expr, scope: Scope) -> Found:
+        self._step(node)
+        evaluate = _EXPRESSIONS.get(type(node))
+        if evaluate is not None:
+            found: Found = evaluate(self, node, scope)
+            return found
+        if isinstance(node, ast.Lambda):
+            return Unknown("a function")
+        inner = Scope(scope)
+        outer, self._branches = self._branches, (*self._branches, self._steps)
+        for child in ast.walk(node):
+            if isinstance(child, ast.comprehension):
+                for name in _assigned(child):
+                    inner.names[name] = Unknown(f"{name} goes through a list")
+        self._visit(node, inner)
+        self._branches = outer
+        return Unknown(_shown(node))
+
+    def _constant(self, node: ast.Constant, scope: Scope) -> Found:
+        del scope
+        if isinstance(node.value, str | int | float) or node.value is None:
+            return Known(node.value)
+        return Unknown("no text, number or switch")
+
+    def _name(self, node: ast.Name, scope: Scope) -> Found:
+        value = scope.find(node.id)
+        if value is None:
+            if node.id in {"int", "float", "str", "bool", "abs", "min", "max"} | {
+                *("round", "dict", "list", "tuple", "len")
+            }:
+                return Imported(f"builtins.{node.id}")
+            return Unknown(f"{node.id} is not set in this file")
+        return value
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Found:
+        owner = self._expression(node.value, scope)
+        if isinstance(owner, Imported):
+            return self._attribute_of_module(owner, node.attr)
+        if isinstance(owner, Block):
+            entry = owner.entries.get(node.attr)
+            if entry is not None:
+                return entry.value
+            if owner.is_built or not owner.open_reason:
+                return Method(owner, node.attr)
+            # A block that a function gave: what it holds is not known here, but may be
+            # set further on.
+            return self._inner(owner, node)
+        if isinstance(owner, Parser):
+            return Method(owner, node.attr)
+        if isinstance(owner, LocalClass):
+            return self._field_of(owner, node.attr)
+        return Unknown(_shown(node))
+
+    def _attribute_of_module(self, owner: Imported, name: str) -> Found:
+        last = owner.name.rpartition(".")[2]
+        if last in self._catalogue.by_name:
+            return Known(name)
+        if last in self._catalogue.by_lower_name:
+            return Known(name.lower())
+        if name in self._catalogue.dtypes and last in {"torch", "jnp", "numpy"}:
+            return Known(name)
+        return Imported(f"{owner.name}.{name}")
+
+    def _inner(self, owner: Block, node: ast.Attribute) -> Block:
+        block = Block(position(node), owner.branches, f"{owner.name}.{node.attr}")
+        block.open_reason = owner.open_reason
+        owner.entries[node.attr] = Entry(block, _end_of(node), position(node))
+        return block
+
+    def _field_of(self, owner: LocalClass, name: str) -> Found:
+        return self._fields(owner).get(name, Unknown(f"{name} is not set in its class"))
+
+    def _subscript(self, node: ast.Subscript, scope: Scope) -> Found:
+        owner = self._expression(node.value, scope)
+        key = self._expression(node.slice, scope)
+        if isinstance(owner, Block) and isinstance(key, Known):
+            entry = owner.entries.get(key.value) if _is_key(key.value) else None
+            if entry is not None:
+                return entry.value
+        if isinstance(owner, Imported) and owner.name == "os.environ":
+            name = key.value if isinstance(key, Known) else "a variable"
+            return Unknown(f"{name} of the environment")
+        return Unknown(_shown(node))
+
+    def _dict(self, node: ast.Dict, scope: Scope) -> Found:
+        block = Block(position(node), self._branches)
+        for key_node, value_node in zip(node.keys, node.values, strict=True):
+            value = self._expression(value_node, scope)
+            if key_node is None:
+                self._spread(block, value, value_node)
+                continue
+            key = self._expression(key_node, scope)
+            if isinstance(key, Known) and _is_key(key.value):
+                at = position(key_node)
+                block.entries[key.value] = Entry(value, at, position(value_node))
+            else:
+                block.open_reason = f"line {key_node.lineno} sets a key not known here"
+        return block
+
+    def _spread(self, block: Block, value: Found, node: ast.AST) -> None:
+        """Add what `**value` holds."""
+        if isinstance(value, Block) and not value.is_list:
+            block.entries.update(value.entries)
+            block.open_reason = block.open_reason or value.open_reason
+        else:
+            line = getattr(node, "lineno", self._line)
+            block.open_reason = f"line {line} adds arguments that are not in this file"
+
+    def _list(self, node: ast.List | ast.Tuple, scope: Scope) -> Found:
+        block = Block(position(node), self._branches)
+        block.is_list = True
+        for item in node.elts[:_MOST_ITEMS]:
+            value = self._expression(item, scope)
+            if isinstance(item, ast.Starred):
+                block.open_reason = "a list with parts that are not known"
+            block.entries[len(block.entries)] = Entry(value, None, position(item))
+        return block
+
+    def _joined_text(self, node: ast.JoinedStr, scope: Scope) -> Found:
+        parts: list[Found] = []
+        text = ""
+        for part in node.values:
+            value: Found
+            if isinstance(part, ast.FormattedValue):
+                value = self._expression(part.value, scope)
+                if part.format_spec is not None or part.conversion != _FORM_OF_OUTPUT:
+                    value = Unknown("a text with a form of output")
+            else:
+                value = self._expression(part, scope)
+            parts.append(value)
+            if isinstance(value, Known) and len(text) <= LONGEST_TEXT:
+                text += str(value.value)
+        if len(text) > LONGEST_TEXT or not all(
+            isinstance(value, Known) for value in parts
+        ):
+            return first_unknown(*parts)
+        return Known(text, condition_of(*parts))
+
+    def _binary(self, node: ast.BinOp, scope: Scope) -> Found:
+        left = self._expression(node.left, scope)
+        right = self._expression(node.right, scope)
+        return binary(node.op, left, right)
+
+    def _unary(self, node: ast.UnaryOp, scope: Scope) -> Found:
+        return negated(node.op, self._expression(node.operand, scope))
+
+    def _compare(self, node: ast.Compare, scope: Scope) -> Found:
+        left = self._expression(node.left, scope)
+        others = [self._expression(item, scope) for item in node.comparators]
+        if len(others) == 1:
+            return compared(node.ops[0], left, others[0])
+        return Unknown("a chain of comparisons")
+
+    def _boolean(self, node: ast.BoolOp, scope: Scope) -> Found:
+        values = [self._expression(item, scope) for item in node.values]
+        stops_at = isinstance(node.op, ast.Or)
+        for value in values[:-1]:
+            if isinstance(value, Block) and value.entries and stops_at:
+                return value
+            if not isinstance(value, Known):
+                return first_unknown(value)
+            if bool(value.value) is stops_at:
+                return value
+            if value.only_if:
+                return Unknown(f"another value where not: {value.only_if}")
+        return values[-1]
+
+    def _choice(self, node: ast.IfExp, scope: Scope) -> Found:
+        condition = self._expression(node.test, scope)
+        outer, self._branches = self._branches, (*self._branches, self._steps)
+        first = self._expression(node.body, scope)
+        second = self._expression(node.orelse, scope)
+        self._branches = outer
+        if isinstance(condition, Known):
+            chosen = first if condition.value else second
+            if condition.only_if and isinstance(chosen, Known):
+                return chosen._replace(only_if=condition.only_if)
+            return chosen if not condition.only_if else first_unknown(chosen)
+        return first if is_same(first, second) else Unknown(_shown(node))
+
+    def _named(self, node: ast.NamedExpr, scope: Scope) -> Found:
+        value = self._expression(node.value, scope)
+        self._bind(node.target, value, scope)
+        return value
+
+    def _awaited(
+        self, node: ast.Await | ast.Starred, scope: Scope
+    ) -> Found:
+        return self._expression(node.value, scope)
+
+    # Calls
+
+    def _call(self, node: ast.Call, scope: Scope) -> Found:
+        callee = self._expression(node.func, scope)
+        arguments = [self._expression(item, scope) for item in node.args]
+        named: dict[str, Found] = {}
+        block = Block(position(node), self._branches)
+        for keyword in node.keywords:
+            value = self._expression(keyword.value, scope)
+            if keyword.arg is None:
+                self._spread(block, value, keyword.value)
+                continue
+            line, column, *_ = position(keyword) or (0, 0)
+            at = (line, column, line, column + len(keyword.arg.encode()))
+            named[keyword.arg] = value
+            block.entries[keyword.arg] = Entry(value, at, position(keyword.value))
+        if any(isinstance(item, ast.Starred) for item in node.args):
+            block.open_reason = block.open_reason or "arguments of a list"
+        if isinstance(callee, Function):
+            return self._call_function(callee, arguments, named)
+        if isinstance(callee, Method):
+            return self._call_method(callee, arguments, block, node)
+        if isinstance(callee, Imported | LocalClass):
+            return self._call_name(callee, arguments, block, node)
+        return self._given(_shown(node.func), node)
+
+    def _given(self, name: str, node: ast.AST) -> Block:
+        """Return what a call gives of which nothing is known."""
+        block = Block(position(node), self._branches, name)
+        block.open_reason = f"what {name:.60} gives is not in this file"
+        return block
+
+    def _call_name(
+        self,
+        callee: Imported | LocalClass,
+        arguments: Sequence[Found],
+        block: Block,
+        node: ast.Call,
+    ) -> Found:
+        if isinstance(callee, Imported):
+            known = self._call_known(callee.name, arguments, block, node)
+            if known is not None:
+                return known
+            if callee.name in self._catalogue.builders and arguments:
+                built = arguments[0]
+                block.name = built.name if isinstance(built, Imported) else ""
+                block.is_built = True
+            else:
+                block.name = callee.name
+                last = callee.name.rpartition(".")[2].lstrip("_")
+                block.is_built = last[:1].isupper()
+        else:
+            block.name, block.is_built = callee.node.name, True
+            for name, value in self._fields(callee).items():
+                block.entries.setdefault(name, Entry(value, None, None))
+            block.own_fields = frozenset(self._fields(callee))
+        call = self._tabulated(callee)
+        if call is None:
+            return block if block.is_built else self._given(block.name, node)
+        block.is_built = True
+        for name, value in zip(call.positional, arguments, strict=False):
+            at = position(node.args[0])
+            block.entries.setdefault(name, Entry(value, at, at))
+        if call.is_open:
+            block.open_reason = f"what {call.names[0]} sets is not in this file"
+        if call.recorded == "argument":
+            for name in call.argument:
+                entry = block.entries.get(name)
+                if entry is not None and isinstance(entry.value, Block):
+                    self._record(call, entry.value, (position(node),))
+        elif call.recorded != "returned":
+            self._record(call, block, (position(node),))
+        return block
+
+    def _call_known(
+        self, name: str, arguments: Sequence[Found], block: Block, node: ast.Call
+    ) -> Found | None:
+        """Return what a function of Python itself gives; None for any other."""
+        if name in _ENVIRONMENT and arguments:
+            return _of_environment(arguments, block.entries.get("default"))
+        last = name.rpartition(".")[2]
+        if name in _PARSERS:
+            return Parser()
+        if last in _CLASS_PARSERS and arguments:
+            first = arguments[0]
+            if isinstance(first, Block):
+                return Parser(tuple(item.value for item in first.entries.values()))
+            return Parser((first,))
+        if name in {"builtins.dict", "addict.Dict", "easydict.EasyDict"}:
+            for value in arguments:
+                self._spread(block, value, node)
+            return block
+        if name in {"builtins.list", "builtins.tuple", "copy.deepcopy", "copy.copy"}:
+            first = arguments[0] if arguments else Unknown("nothing")
+            return first.copied(self._branches) if isinstance(first, Block) else first
+        if name in {"os.path.join", "pathlib.Path", "os.path.expanduser"}:
+            return _path(name, arguments)
+        if name == "builtins.len" and arguments:
+            first = arguments[0]
+            if isinstance(first, Block) and not first.open_reason and not first.name:
+                return Known(len(first.entries), note="a number of items")
+        module, _, function = name.rpartition(".")
+        return applied(function, arguments) if module == "builtins" else None
+
+    def _call_method(
+        self, method: Method, arguments: Sequence[Found], block: Block, node: ast.Call
+    ) -> Found:
+        owner = method.of
+        if isinstance(owner, Parser):
+            return self._call_parser(owner, method.name, arguments, block)
+        below = self._catalogue.chained.get(method.name)
+        if below is not None and arguments:
+            inner = owner.entries.get(below)
+            holder = inner.value if inner is not None else Block(position(node))
+            if isinstance(holder, Block) and isinstance(arguments[0], Known):
+                value = arguments[1] if len(arguments) > 1 else Unknown("not given")
+                at = position(node.args[0])
+                holder.entries[str(arguments[0].value)] = Entry(value, at, at)
+                owner.entries[below] = Entry(holder, at, at)
+            return owner
+        if method.name == "update" and not owner.is_list:
+            for value in arguments:
+                if isinstance(value, Block):
+                    block.entries = {**value.entries, **block.entries}
+                    block.open_reason = block.open_reason or value.open_reason
+                else:
+                    block.open_reason = f"line {node.lineno} adds keys not known here"
+            for key, entry in block.entries.items():
+                self._set(owner, key, entry.value, entry.key, node)
+            owner.open_reason = owner.open_reason or block.open_reason
+            return Known(None)
+        if method.name == "get" and arguments and isinstance(arguments[0], Known):
+            return _item(owner, arguments)
+        if method.name == "copy":
+            return owner.copied(self._branches)
+        if method.name.startswith(("set", "pop", "append", "extend", "insert")):
+            owner.open_reason = f"line {node.lineno} changes it by {method.name}()"
+        return self._given(_shown(node.func), node)
+
+    def _call_parser(
+        self, parser: Parser, name: str, arguments: Sequence[Found], block: Block
+    ) -> Found:
+        named = {key: entry.value for key, entry in block.entries.items()}
+        if name == "add_argument":
+            _add_option(parser, arguments, named)
+        elif name == "set_defaults":
+            for key, value in named.items():
+                parser.options[str(key)] = _fallback(value, f"--{key} is not given")
+        elif name in _PARSING:
+            return self._parsed(parser, name)
+        elif name in {"add_argument_group", "add_mutually_exclusive_group"}:
+            return parser
+        return Unknown("a part of a parser of arguments")
+
+    def _parsed(self, parser: Parser, name: str) -> Block:
+        """Return what a parser gives: its options, or objects of its classes."""
+        options = Block(None, self._branches)
+        options.is_built = not parser.classes
+        for key, value in parser.options.items():
+            options.entries[key] = Entry(value, None, None)
+        if not parser.classes and name != "parse_known_args":
+            return options
+        result = Block(None, self._branches)
+        result.is_list = True
+        parts: list[Found] = [options]
+        if parser.classes:
+            parts = [self._parsed_class(item) for item in parser.classes]
+        for part in parts:
+            result.entries[len(result.entries)] = Entry(part, None, None)
+        return result
+
+    def _parsed_class(self, item: Found) -> Found:
+        if not isinstance(item, LocalClass):
+            return Unknown("what the command line gives")
+        block = Block(None, self._branches, item.node.name)
+        block.is_built = True
+        for key, value in self._fields(item).items():
+            given = _fallback(value, f"--{key} is not given")
+            block.entries[key] = Entry(given, None, None)
+        return block
+
+    def _fields(self, owner: LocalClass) -> dict[str, Found]:
+        """Return the fields of a class of the file with their defaults."""
+        fields: dict[str, Found] = {}
+        for base in owner.bases:
+            if isinstance(base, LocalClass) and base is not owner:
+                self._depth += 1
+                if self._depth <= _DEEPEST_CALLS:
+                    fields.update(self._fields(base))
+                self._depth -= 1
+        for statement in owner.node.body:
+            if isinstance(statement, ast.AnnAssign):
+                target, value_node = statement.target, statement.value
+            elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                target, value_node = statement.targets[0], statement.value
+            else:
+                continue
+            if not isinstance(target, ast.Name):
+                continue
+            fields[target.id] = self._default_of(value_node, target.id, owner.scope)
+        return fields
+
+    def _default_of(
+        self, node: ast.expr | None, name: str, scope: Scope
+    ) -> Found:
+        if node is None:
+            return Unknown(f"{name} has no default")
+        if isinstance(node, ast.Call) and _shown(node.func).endswith("ield"):
+            for keyword in node.keywords:
+                if keyword.arg == "default":
+                    return self._expression(keyword.value, scope)
+            return Unknown(f"{name} has no plain default")
+        return self._expression(node, scope)
+
+    def _call_function(
+        self,
+        function: Function,
+        arguments: Sequence[Found],
+        named: dict[str, Found],
+        *,
+        is_outer: bool = False,
+    ) -> Found:
+        node = function.node
+        if self._depth >= _DEEPEST_CALLS or (node in self._followed and is_outer):
+            return Unknown(f"what {node.name} gives")
+        self._followed.add(node)
+        scope = Scope(function.scope)
+        is_hidden = is_outer or bool(node.decorator_list)
+        self._parameters(node, scope, arguments, named, is_hidden=is_hidden)
+        self._returned.append([])
+        self._depth += 1
+        self._block(node.body, scope)
+        self._depth -= 1
+        values = self._returned.pop()
+        if len(values) == 1:
+            return values[0]
+        if values and all(is_same(values[0], value) for value in values[1:]):
+            return values[0]
+        return Known(None) if not values else Unknown(f"what {node.name} returns")
+
+    def _parameters(
+        self,
+        node: _Definition,
+        scope: Scope,
+        arguments: Sequence[Found],
+        named: dict[str, Found],
+        *,
+        is_hidden: bool,
+    ) -> None:
+        """Bind the parameters of a function, by its defaults where nothing is given."""
+        given = node.args
+        plain = [*given.posonlyargs, *given.args]
+        defaults: dict[str, ast.expr] = {
+            item.arg: value
+            for item, value in zip(
+                reversed(plain), reversed(given.defaults), strict=False
+            )
+        }
+        for item, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+            if value is not None:
+                defaults[item.arg] = value
+        passed = {
+            item.arg: value for item, value in zip(plain, arguments, strict=False)
+        }
+        passed.update(named)
+        for item in (*plain, *given.kwonlyargs):
+            name = item.arg
+            if name in passed and not is_hidden:
+                scope.names[name] = passed[name]
+            elif name in defaults:
+                value_of = self._expression(defaults[name], scope)
+                condition = f"{node.name}() is not given {name}" if is_hidden else ""
+                scope.names[name] = _fallback(value_of, condition)
+            else:
+                scope.names[name] = self._parameter(item, node.name, scope)
+        for rest in (given.vararg, given.kwarg):
+            if rest is not None:
+                scope.names[rest.arg] = Unknown(f"what {node.name}() is given")
+
+    def _parameter(self, item: ast.arg, function: str, scope: Scope) -> Found:
+        """Return a parameter without default: an object of its class, if of this file."""
+        if isinstance(item.annotation, ast.Name):
+            owner = self._expression(item.annotation, scope)
+            if isinstance(owner, LocalClass):
+                return self._parsed_class(owner)
+        return Unknown(f"{item.arg} is what {function}() is given")
+
+    def _tabulated(self, callee: Found) -> PythonCall | None:
+        """Return the row of the catalogue for a class or function."""
+        names = [callee.name] if isinstance(callee, Imported) else []
+        waiting = [callee]
+        budget = _DEEPEST_CALLS
+        while waiting and budget and isinstance(callee, LocalClass):
+            budget -= 1
+            item = waiting.pop()
+            if isinstance(item, LocalClass):
+                waiting += item.bases
+            elif isinstance(item, Imported):
+                root = item.name.partition(".")[0]
+                names += [item.name, f"{root}.{callee.node.name}"]
+        return next(filter(None, map(self._catalogue.find, names)), None)
+
+    def _record(
+        self, call: PythonCall, block: Block, at: tuple[object, ...]
+    ) -> None:
+        recorded = self.recorded.setdefault(at, [])
+        recorded.append(Recorded(call, block))
+
+
+def _end_of(node: ast.Attribute) -> Position | None:
+    """Return where the last name of a dotted one stands."""
+    at = position(node)
+    if at is None:
+        return None
+    return at[2], max(0, at[3] - len(node.attr.encode())), at[2], at[3]
+
+
+def _is_main(test: ast.expr) -> bool:
+    """Tell whether a condition is that the file is the program itself."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, str | int)
+
+
+def _assigned(node: ast.AST) -> set[str]:
+    """Return the names that a statement sets, at any depth."""
+    return {
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+    }
+
+
+_LONGEST_SHOWN = 60
+
+
+def _shown(node: ast.expr) -> str:
+    """Return an expression as it may be written, cut where it is long."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_shown(node.value)}.{node.attr}"[-_LONGEST_SHOWN:]
+    if isinstance(node, ast.Call):
+        return f"{_shown(node.func)}(...)"
+    return f"an expression of line {getattr(node, 'lineno', 0)}"
+
+
+def _fallback(value: Found, condition: str) -> Found:
+    """Return a value that holds only as long as nobody gives another."""
+    if isinstance(value, Known) and condition:
+        return value._replace(only_if=value.only_if or condition)
+    return value
+
+
+def _of_environment(arguments: Sequence[Found], default: Entry | None) -> Found:
+    """Return what is read of a variable: the default, where it is not set."""
+    name = arguments[0].value if isinstance(arguments[0], Known) else "the variable"
+    value = arguments[1] if len(arguments) > 1 else None
+    if value is None and default is not None:
+        value = default.value
+    if value is None or (isinstance(value, Known) and value.value is None):
+        return Unknown(f"{name} of the environment")
+    return _fallback(value, f"{name} is not set")
+
+
+def _path(name: str, arguments: Sequence[Found]) -> Found:
+    """Return a path of texts."""
+    parts = [item for item in arguments if isinstance(item, Known)]
+    if not parts or len(parts) < len(arguments) or name.endswith("expanduser"):
+        return first_unknown(*arguments)
+    texts = [str(item.value) for item in parts]
+    if any(text.startswith("/") for text in texts[1:]):
+        return Unknown("a path of several roots")
+    joined = "/".join(text.rstrip("/") or "/" for text in texts)
+    return Known(joined, condition_of(*parts))
+
+
+def _item(owner: Block, arguments: Sequence[Found]) -> Found:
+    """Return what `get` of a mapping gives."""
+    key = arguments[0]
+    entry = owner.entries.get(key.value) if isinstance(key, Known) else None
+    if entry is not None:
+        return entry.value
+    if owner.open_reason:
+        return Unknown(owner.open_reason)
+    return arguments[1] if len(arguments) > 1 else Known(None)
+
+
+def _add_option(
+    parser: Parser, arguments: Sequence[Found], named: dict[str, Found]
+) -> None:
+    """Add an option of argparse with its default."""
+    words = [
+        str(item.value)
+        for item in arguments
+        if isinstance(item, Known) and isinstance(item.value, str)
+    ]
+    if not words:
+        return
+    long = next((word for word in words if word.startswith("--")), words[0])
+    destination = named.get("dest")
+    name = long.lstrip("-").replace("-", "_")
+    if isinstance(destination, Known):
+        name = str(destination.value)
+    action = named.get("action")
+    switch = {"store_true": False, "store_false": True}
+    value = named.get("default")
+    if value is None and isinstance(action, Known) and action.value in switch:
+        value = Known(switch[str(action.value)])
+    elif value is not None and isinstance(value, Known):
+        kind = named.get("type")
+        if isinstance(value.value, str) and isinstance(kind, Imported):
+            value = applied(kind.name.rpartition(".")[2], [value]) or value
+    if value is None or (isinstance(value, Known) and value.value is None):
+        parser.options[name] = Unknown(f"{long} of the command line")
+    else:
+        parser.options[name] = _fallback(value, f"{long} is not given")
+
+
+_Follow = Callable[[Interpreter, ast.AST, Scope], object]
+_STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
+    ast.Import: Interpreter._import,
+    ast.ImportFrom: Interpreter._import_from,
+    ast.FunctionDef: Interpreter._define,
+    ast.AsyncFunctionDef: Interpreter._define,
+    ast.ClassDef: Interpreter._class,
+    ast.Assign: Interpreter._assign,
+    ast.AnnAssign: Interpreter._assign_annotated,
+    ast.AugAssign: Interpreter._assign_changed,
+    ast.If: Interpreter._if,
+    ast.For: Interpreter._loop,
+    ast.AsyncFor: Interpreter._loop,
+    ast.While: Interpreter._loop,
+    ast.Try: Interpreter._try,
+    ast.TryStar: Interpreter._try,
+    ast.With: Interpreter._with,
+    ast.AsyncWith: Interpreter._with,
+    ast.Match: Interpreter._match,
+    ast.Return: Interpreter._return,
+    ast.Delete: Interpreter._delete,
+}
+_EXPRESSIONS: dict[type[ast.expr], Callable[..., Found]] = {
+    ast.Constant: Interpreter._constant,
+    ast.Name: Interpreter._name,
+    ast.Attribute: Interpreter._attribute,
+    ast.Subscript: Interpreter._subscript,
+    ast.Dict: Interpreter._dict,
+    ast.List: Interpreter._list,
+    ast.Tuple: Interpreter._list,
+    ast.JoinedStr: Interpreter._joined_text,
+    ast.BinOp: Interpreter._binary,
+    ast.UnaryOp: Interpreter._unary,
+    ast.Compare: Interpreter._compare,
+    ast.BoolOp: Interpreter._boolean,
+    ast.IfExp: Interpreter._choice,
+    ast.NamedExpr: Interpreter._named,
+    ast.Await: Interpreter._awaited,
+    ast.Starred: Interpreter._awaited,
+    ast.Call: Interpreter._call,
+}
