@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
-Language = Literal["yaml", "json", "toml", "shell"]
+Language = Literal["yaml", "json", "toml", "python", "shell"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
@@ -396,6 +396,8 @@ def keyed_file(
     _walk(at, document.own_data, (), keys)
     if fallbacks := document.fallbacks:
         keys = [key._replace(only_if=fallbacks.get(key.path, "")) for key in keys]
+    if unsure := document.unsure:
+        keys = [key._replace(is_sure=key.path not in unsure) for key in keys]
     return KeyedFile(
         document.name,
         format_id,
@@ -404,6 +406,7 @@ def keyed_file(
         twice=tuple(_twice(document)),
         loaded_as=loaded_as,
         refuses_duplicates=refuses_duplicates,
+        hidden=document.open_reason,
     )
 
 

@@ -547,6 +547,10 @@ class Interpreter:
             block.entries[keyword.arg] = Entry(value, at, position(keyword.value))
         if any(isinstance(item, ast.Starred) for item in node.args):
             block.open_reason = block.open_reason or "arguments of a list"
+        if isinstance(node.func, ast.Name) and node.func.id == "exec":
+            for name in self.module.names:
+                reason = f"exec in line {node.lineno} may set {name}"
+                self.module.names[name] = Unknown(reason)
         if isinstance(callee, Function):
             return self._call_function(callee, arguments, named)
         if isinstance(callee, Method):

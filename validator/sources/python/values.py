@@ -15,7 +15,6 @@ class Known(Record):
         value: as Python has it.
         only_if: the condition under which it holds, in words; empty for any case.
         note: the arithmetic; empty where it stands as it is.
-        lines: where the parts stand that it was worked out from.
 
     """
 
@@ -68,16 +67,20 @@ class Block:
         self.open_reason = ""
         self.own_fields: frozenset[str] = frozenset()
 
-    def copied(self, branches: tuple[int, ...], budget: int = 1_000) -> "Block":
+    def copied(
+        self, branches: tuple[int, ...], copies: "dict[int, Block] | None" = None
+    ) -> "Block":
         """Return a copy with copies of what lies in it, for other lines to change."""
-        result = Block(self.at, branches, self.name)
+        copies = {} if copies is None else copies
+        if id(self) in copies:
+            return copies[id(self)]
+        result = copies[id(self)] = Block(self.at, branches, self.name)
         result.is_list, result.is_built = self.is_list, self.is_built
         result.open_reason, result.own_fields = self.open_reason, self.own_fields
         for key, entry in self.entries.items():
             value = entry.value
-            if isinstance(value, Block) and budget > 0:
-                budget -= 1 + len(value.entries)
-                value = value.copied(branches, budget)
+            if isinstance(value, Block):
+                value = value.copied(branches, copies)
             result.entries[key] = entry._replace(value=value)
         return result
 
@@ -168,8 +171,8 @@ def position(node: ast.AST) -> Position | None:
     return line, column, end_line, getattr(node, "end_col_offset", None) or column
 
 
-def is_same(left: Found, right: Found) -> bool:
-    """Tell whether two values are surely the same."""
+def is_same(left: Found, right: Found, levels: int = 8) -> bool:
+    """Tell whether two values are surely the same, as deep as these levels."""
     if left is right:
         return True
     if isinstance(left, Known) and isinstance(right, Known):
@@ -182,9 +185,10 @@ def is_same(left: Found, right: Found) -> bool:
             and not left.open_reason
             and not right.open_reason
             and all(
-                is_same(left.entries[key].value, right.entries[key].value)
+                is_same(left.entries[key].value, right.entries[key].value, levels - 1)
                 for key in left.entries
             )
+            and levels > 0
         )
     return isinstance(left, Imported) and left == right
 
