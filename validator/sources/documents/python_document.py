@@ -7,7 +7,7 @@ from warnings import catch_warnings, simplefilter
 
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import KeyPath, Place
+from speccheck.validator.evidence.value import KeyPath, Place, branch_condition
 from speccheck.validator.sources.documents.document import (
     Document,
     Extent,
@@ -43,7 +43,7 @@ _PLACEHOLDER = "${not known}"  # no text of a configuration; readers take it for
 class PythonDocument(Document):
     """One configuration of a Python file; see `Document`."""
 
-    __slots__ = ("_content", "_format")
+    __slots__ = ("_branch", "_content", "_format")
 
     def __init__(
         self, name: str, text: str, index: int, draft: "_Draft", content: "_Content"
@@ -59,6 +59,7 @@ class PythonDocument(Document):
         )
         self._content = content
         self._format = draft.call.format
+        self._branch = branch_condition(draft.order[0]) if draft.block.branches else ""
 
     @property
     def declared_format(self) -> str:
@@ -78,11 +79,13 @@ class PythonDocument(Document):
     @property
     def fallbacks(self) -> Mapping[KeyPath, str]:
         """The conditions of values that hold only where nobody gives others."""
-        return {
-            path: resolution.only_if
+        stated = dict.fromkeys(self._content.places, self._branch)
+        stated.update(
+            (path, resolution.only_if)
             for path, resolution in self._content.resolutions.items()
             if resolution.only_if
-        }
+        )
+        return {path: stated[path] for path in stated if stated[path]}
 
     @property
     def unsure(self) -> frozenset[KeyPath]:
@@ -105,9 +108,8 @@ class PythonDocument(Document):
         """Return the place of a key path, under the condition that it holds by."""
         place = super().place(path)
         resolution = self.resolution(path)
-        if resolution is not None and resolution.only_if:
-            return place._replace(only_if=resolution.only_if)
-        return place
+        only_if = resolution.only_if if resolution is not None else ""
+        return place._replace(only_if=only_if or self._branch)
 
 
 class _Draft(Record):
