@@ -89,6 +89,7 @@ class Interpreter:
         self._returned: list[list[Found]] = []
         self._functions: list[Function] = []
         self._followed: set[_Definition] = set()
+        self._active: list[_Definition] = []
         self._rebound: frozenset[str] = frozenset()
         self._line = 0
 
@@ -756,9 +757,10 @@ class Interpreter:
         is_outer: bool = False,
     ) -> Found:
         node = function.node
-        if self._depth >= _DEEPEST_CALLS or (node in self._followed and is_outer):
+        if self._depth >= _DEEPEST_CALLS or node in self._active:
             return Unknown(f"what {node.name} gives")
         self._followed.add(node)
+        self._active.append(node)
         scope = Scope(function.scope)
         is_hidden = is_outer or bool(node.decorator_list)
         self._parameters(node, scope, arguments, named, is_hidden=is_hidden)
@@ -766,6 +768,7 @@ class Interpreter:
         self._depth += 1
         self._block(node.body, scope)
         self._depth -= 1
+        self._active.pop()
         values = self._returned.pop()
         if len(values) == 1:
             return values[0]
