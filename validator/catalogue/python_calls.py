@@ -21,6 +21,7 @@ class PythonCall(Record):
         argument: names of the argument that holds the configuration.
         moves: arguments that state a key of another name.
         is_open: the callee sets further values.
+        has_own_keys: its keys are not those of the format's table.
         class_key: the key at which a configuration keeps the name of a class.
 
     """
@@ -34,6 +35,7 @@ class PythonCall(Record):
     argument: tuple[str, ...] = ()
     moves: Mapping[str, str] = {}
     is_open: bool = False
+    has_own_keys: bool = False
     class_key: str = ""
 
     def is_of(self, dotted: str) -> bool:

@@ -509,9 +509,12 @@ def _read_document(
         )
 
         document, parents, gaps, broken = compose(document, reader, environment)
-    elif document.open_reason:
-        gaps = (ReadingGap(document.open_reason, document.place(())),)
     reading = without_sentinels(reader.read(document))
+    if document.open_reason:
+        at = ReadingGap(document.open_reason, document.place(()))
+        reading = without_defaults(reading, (at,))
+    if not document.judges_keys:
+        reading = reading._replace(keyed=None)
     if gaps:
         reading = without_defaults(reading, gaps)
     inner = [

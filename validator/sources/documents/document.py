@@ -323,6 +323,11 @@ class Document:
         return frozenset()
 
     @property
+    def judges_keys(self) -> bool:
+        """Whether its keys are those of its format's table."""
+        return True
+
+    @property
     def declared_format(self) -> str:
         """The format that the language of the file says by itself; often nothing."""
         return ""

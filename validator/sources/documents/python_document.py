@@ -43,7 +43,7 @@ _PLACEHOLDER = "${not known}"  # no text of a configuration; readers take it for
 class PythonDocument(Document):
     """One configuration of a Python file; see `Document`."""
 
-    __slots__ = ("_branch", "_content", "_format")
+    __slots__ = ("_branch", "_call", "_content")
 
     def __init__(
         self, name: str, text: str, index: int, draft: "_Draft", content: "_Content"
@@ -58,13 +58,18 @@ class PythonDocument(Document):
             index=index,
         )
         self._content = content
-        self._format = draft.call.format
+        self._call = draft.call
         self._branch = branch_condition(draft.order[0]) if draft.block.branches else ""
 
     @property
     def declared_format(self) -> str:
         """The format that the language of the file says by itself; often nothing."""
-        return self._format
+        return self._call.format
+
+    @property
+    def judges_keys(self) -> bool:
+        """Whether its keys are those of its format's table."""
+        return not self._call.has_own_keys
 
     @property
     def open_reason(self) -> str:

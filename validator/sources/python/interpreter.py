@@ -90,6 +90,7 @@ class Interpreter:
         self._functions: list[Function] = []
         self._followed: set[_Definition] = set()
         self._active: list[_Definition] = []
+        self._handed: set[_Definition] = set()  # to a function that calls them
         self._rebound: frozenset[str] = frozenset()
         self._line = 0
 
@@ -552,6 +553,9 @@ class Interpreter:
             for name in self.module.names:
                 reason = f"exec in line {node.lineno} may set {name}"
                 self.module.names[name] = Unknown(reason)
+        self._handed.update(
+            item.node for item in arguments if isinstance(item, Function)
+        )
         if isinstance(callee, Function):
             return self._call_function(callee, arguments, named)
         if isinstance(callee, Method):
@@ -805,7 +809,7 @@ class Interpreter:
             name = item.arg
             if name in passed and not is_hidden:
                 scope.names[name] = passed[name]
-            elif name in defaults:
+            elif name in defaults and (not is_hidden or node in self._handed):
                 value_of = self._expression(defaults[name], scope)
                 condition = f"{node.name}() is not given {name}" if is_hidden else ""
                 scope.names[name] = _fallback(value_of, condition)
