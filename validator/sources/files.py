@@ -377,7 +377,10 @@ def read_file(
         runner_up=detection.runner_up,
         named=named,
         message="; ".join(
-            f"{gap.place.file}: {gap.reason}" for item in result for gap in item.gaps
+            f"{gap.place.file}: {gap.reason}"
+            for item in result
+            for gap in item.gaps
+            if gap.is_inherited
         ),
     )
     return status, [
@@ -509,10 +512,10 @@ def _read_document(
         )
 
         document, parents, gaps, broken = compose(document, reader, environment)
+    elif document.open_reason:
+        at = document.place(())
+        gaps = (ReadingGap(document.open_reason, at, is_inherited=False),)
     reading = without_sentinels(reader.read(document))
-    if document.open_reason:
-        at = ReadingGap(document.open_reason, document.place(()))
-        reading = without_defaults(reading, (at,))
     if not document.judges_keys:
         reading = reading._replace(keyed=None)
     if gaps:

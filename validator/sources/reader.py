@@ -300,10 +300,14 @@ class Parent(Record):
 
 
 class ReadingGap(Record):
-    """Something that a file takes its values from and that could not be read."""
+    """Something that a file takes its values from and that could not be read.
+
+    is_inherited: from another file that it names; else from what it calls.
+    """
 
     reason: str
     place: Place
+    is_inherited: bool = True
 
 
 class Reading(Record):
