@@ -24,8 +24,8 @@ from speccheck.validator.sources.python.interpreter import (
 )
 from speccheck.validator.sources.python.values import (
     Block,
-    Entry,
-    Found,
+    BlockEntry,
+    Evaluated,
     Imported,
     Known,
     Position,
@@ -152,7 +152,7 @@ class _Content:
             data[self._call.class_key] = block.name
         return data, own
 
-    def _value(self, entry: Entry, path: KeyPath) -> tuple[object, object]:
+    def _value(self, entry: BlockEntry, path: KeyPath) -> tuple[object, object]:
         self._left -= 1
         if self._left < 0:
             raise TooMuch
@@ -186,7 +186,7 @@ class _Content:
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _reason(value: Found) -> str:
+def _reason(value: Evaluated) -> str:
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Block):
@@ -251,7 +251,7 @@ def _drafts(interpreter: Interpreter) -> Iterator[_Draft]:
     """Yield the configurations that calls and functions make."""
     together: dict[tuple[str, bool], list[_Draft]] = {}
     for recorded in interpreter.recorded.values():
-        draft = _one(recorded)
+        draft = _stated_by(recorded)
         if draft.call.recorded == "together" or draft.call.under:
             is_call = draft.call.recorded == "together"
             together.setdefault((draft.call.format, is_call), []).append(draft)
@@ -261,7 +261,7 @@ def _drafts(interpreter: Interpreter) -> Iterator[_Draft]:
         yield _merged(drafts)
 
 
-def _one(recorded: Sequence[Recorded]) -> _Draft:
+def _stated_by(recorded: Sequence[Recorded]) -> _Draft:
     """Return what a call states, that may be followed several times."""
     first = recorded[0]
     block = first.block
@@ -300,7 +300,7 @@ def _merged(drafts: Sequence[_Draft]) -> _Draft:
         block = draft.block
         by_part[draft.call.under] = _joined(before, block) if before else block
     for part, block in by_part.items():
-        whole.entries[part] = Entry(block, block.at, block.at)
+        whole.entries[part] = BlockEntry(block, block.at, block.at)
     return _Draft(first.call, whole, first.order)
 
 
@@ -321,7 +321,7 @@ def _module(tree: ast.Module, interpreter: Interpreter) -> Iterator[_Draft]:
         places = _assignments(tree.body)
         for name, value in names.items():
             if name in places and isinstance(value, Known | Unknown | Block):
-                block.entries[name] = Entry(value, *places[name])
+                block.entries[name] = BlockEntry(value, *places[name])
         yield _Draft(PythonCall((), (), row.format), block, (1, 0))
 
 

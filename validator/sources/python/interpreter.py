@@ -22,16 +22,16 @@ from speccheck.validator.sources.python.operators import (
 )
 from speccheck.validator.sources.python.values import (
     Block,
-    Entry,
-    Found,
-    Function,
+    BlockEntry,
+    Evaluated,
+    LocalFunction,
     Imported,
     Known,
     LocalClass,
     Method,
-    Parser,
+    OptionParser,
     Position,
-    Scope,
+    Names,
     Unknown,
     changed,
     is_same,
@@ -80,14 +80,14 @@ class Interpreter:
 
     def __init__(self) -> None:
         """Start before the first line."""
-        self.module = Scope()
+        self.module = Names()
         self.recorded: dict[tuple[object, ...], list[Recorded]] = {}
         self._catalogue = python_calls()
         self._steps = 0
         self._branches: tuple[int, ...] = ()
         self._depth = 0
-        self._returned: list[list[Found]] = []
-        self._functions: list[Function] = []
+        self._returned: list[list[Evaluated]] = []
+        self._functions: list[LocalFunction] = []
         self._followed: set[_Definition] = set()
         self._active: list[_Definition] = []
         self._handed: set[_Definition] = set()  # to a function that calls them
@@ -114,7 +114,7 @@ class Interpreter:
             if returns is not None and isinstance(value, Block):
                 self._record(returns, value, ("function", function.node.name))
 
-    def _returned_call(self, function: Function) -> PythonCall | None:
+    def _returned_call(self, function: LocalFunction) -> PythonCall | None:
         """Return which configuration a function gives by its annotation."""
         annotation = function.node.returns
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
@@ -137,7 +137,7 @@ class Interpreter:
 
     # Statements
 
-    def _block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
+    def _block(self, statements: Iterable[ast.stmt], scope: Names) -> None:
         for statement in statements:
             self._step(statement)
             follow = _STATEMENTS.get(type(statement))
@@ -146,7 +146,7 @@ class Interpreter:
             else:
                 self._visit(statement, scope)
 
-    def _visit(self, node: ast.AST, scope: Scope) -> None:
+    def _visit(self, node: ast.AST, scope: Names) -> None:
         """Follow the expressions and blocks of a statement of no meaning of its own."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
@@ -156,12 +156,12 @@ class Interpreter:
             else:
                 self._visit(child, scope)
 
-    def _import(self, node: ast.Import, scope: Scope) -> None:
+    def _import(self, node: ast.Import, scope: Names) -> None:
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.partition(".")[0]
             scope.names[alias.asname or name] = Imported(name)
 
-    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+    def _import_from(self, node: ast.ImportFrom, scope: Names) -> None:
         module = "." * node.level + (node.module or "")
         for alias in node.names:
             if alias.name != "*":
@@ -169,40 +169,40 @@ class Interpreter:
                 scope.names[alias.asname or alias.name] = Imported(name)
                 continue
             for call in self._catalogue.calls:
-                if any(f"{module}.".startswith(f"{one}.") for one in call.modules):
+                if any(f"{module}.".startswith(f"{name}.") for name in call.modules):
                     for name in call.names:
                         scope.names.setdefault(name, Imported(f"{module}.{name}"))
 
-    def _define(self, node: _Definition, scope: Scope) -> None:
+    def _define(self, node: _Definition, scope: Names) -> None:
         for decorator in node.decorator_list:
             self._expression(decorator, scope)
-        function = Function(node, scope)
+        function = LocalFunction(node, scope)
         scope.names[node.name] = function
         if not any(item.node is node for item in self._functions[-200:]):
             self._functions.append(function)
 
-    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
+    def _class(self, node: ast.ClassDef, scope: Names) -> None:
         bases = tuple(self._expression(base, scope) for base in node.bases)
         scope.names[node.name] = LocalClass(node, bases, scope)
-        inner = Scope(scope)
+        inner = Names(scope)
         self._block(node.body, inner)
 
-    def _assign(self, node: ast.Assign, scope: Scope) -> None:
+    def _assign(self, node: ast.Assign, scope: Names) -> None:
         value = self._expression(node.value, scope)
         for target in node.targets:
             self._bind(target, value, scope)
 
-    def _assign_annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+    def _assign_annotated(self, node: ast.AnnAssign, scope: Names) -> None:
         if node.value is not None:
             self._bind(node.target, self._expression(node.value, scope), scope)
 
-    def _assign_changed(self, node: ast.AugAssign, scope: Scope) -> None:
+    def _assign_changed(self, node: ast.AugAssign, scope: Names) -> None:
         added = self._expression(node.value, scope)
         target = node.target
         before = self._expression(target, scope)
         self._bind(target, binary(node.op, before, added), scope)
 
-    def _bind(self, target: ast.expr, value: Found, scope: Scope) -> None:
+    def _bind(self, target: ast.expr, value: Evaluated, scope: Names) -> None:
         if isinstance(target, ast.Name):
             if scope is self.module and target.id in self._rebound:
                 value = Unknown(f"functions set {target.id} anew")
@@ -226,10 +226,10 @@ class Interpreter:
                 owner.open_reason = f"line {target.lineno} sets a key not known here"
 
     def _unpack(
-        self, targets: Sequence[ast.expr], value: Found, scope: Scope
+        self, targets: Sequence[ast.expr], value: Evaluated, scope: Names
     ) -> None:
         for index, target in enumerate(targets):
-            part: Found = Unknown("a part of what is not known")
+            part: Evaluated = Unknown("a part of what is not known")
             if isinstance(value, Block) and value.is_list:
                 entry = value.entries.get(index)
                 part = entry.value if entry is not None else part
@@ -239,7 +239,7 @@ class Interpreter:
         self,
         owner: Block,
         key: str | int,
-        value: Found,
+        value: Evaluated,
         key_at: Position | None,
         node: ast.AST,
     ) -> None:
@@ -250,9 +250,9 @@ class Interpreter:
             if not is_kept:
                 line = getattr(node, "lineno", self._line)
                 value = Unknown(f"line {line} sets it in a branch")
-        owner.entries[key] = Entry(value, key_at, position(node))
+        owner.entries[key] = BlockEntry(value, key_at, position(node))
 
-    def _if(self, node: ast.If, scope: Scope) -> None:
+    def _if(self, node: ast.If, scope: Names) -> None:
         condition = self._expression(node.test, scope)
         if _is_main(node.test):
             self._block(node.body, scope)
@@ -262,11 +262,11 @@ class Interpreter:
             return
         self._fork((node.body, node.orelse), scope)
 
-    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Scope) -> None:
+    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Names) -> None:
         """Follow branches of which one is taken, and join what they leave behind."""
         before = dict(scope.names)
         outer = self._branches
-        ends: list[dict[str, Found]] = []
+        ends: list[dict[str, Evaluated]] = []
         for body in bodies:
             scope.names = dict(before)
             self._branches = (*outer, self._steps)
@@ -280,16 +280,16 @@ class Interpreter:
 
     def _join(
         self,
-        before: dict[str, Found],
-        ends: Sequence[dict[str, Found]],
-        scope: Scope,
+        before: dict[str, Evaluated],
+        ends: Sequence[dict[str, Evaluated]],
+        scope: Names,
     ) -> None:
         names = {name for end in ends for name in changed(before, end)}
         for name in sorted(names):
             values = [end.get(name) for end in ends]
             given = [value for value in values if value is not None]
             firm = next(
-                (v for v in given if isinstance(v, Imported | Function | LocalClass)),
+                (v for v in given if isinstance(v, Imported | LocalFunction | LocalClass)),
                 None,
             )
             if firm is not None:
@@ -302,7 +302,7 @@ class Interpreter:
                 reason = f"{name} is set in branches up to line {self._line}"
                 scope.names[name] = Unknown(reason)
 
-    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Names) -> None:
         self._expression(node.test if isinstance(node, ast.While) else node.iter, scope)
         for name in _assigned(node):
             reason = f"the loop in line {node.lineno} sets {name}"
@@ -310,46 +310,46 @@ class Interpreter:
         self._fork((node.body, ()), scope)
         self._block(node.orelse, scope)
 
-    def _try(self, node: ast.Try, scope: Scope) -> None:
+    def _try(self, node: ast.Try, scope: Names) -> None:
         self._block(node.body, scope)
         self._block(node.orelse, scope)
         for handler in node.handlers:
             self._fork((handler.body, ()), scope)
         self._block(node.finalbody, scope)
 
-    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Names) -> None:
         for item in node.items:
             value = self._expression(item.context_expr, scope)
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, value, scope)
         self._block(node.body, scope)
 
-    def _match(self, node: ast.Match, scope: Scope) -> None:
+    def _match(self, node: ast.Match, scope: Names) -> None:
         self._expression(node.subject, scope)
         self._fork([*(case.body for case in node.cases), ()], scope)
 
-    def _return(self, node: ast.Return, scope: Scope) -> None:
-        value: Found = Known(None)
+    def _return(self, node: ast.Return, scope: Names) -> None:
+        value: Evaluated = Known(None)
         if node.value is not None:
             value = self._expression(node.value, scope)
         if self._returned:
             self._returned[-1].append(value)
 
-    def _delete(self, node: ast.Delete, scope: Scope) -> None:
+    def _delete(self, node: ast.Delete, scope: Names) -> None:
         for target in node.targets:
             self._bind(target, Unknown(f"line {node.lineno} deletes it"), scope)
 
     # Expressions
 
-    def _expression(self, node: ast.expr, scope: Scope) -> Found:
+    def _expression(self, node: ast.expr, scope: Names) -> Evaluated:
         self._step(node)
         evaluate = _EXPRESSIONS.get(type(node))
         if evaluate is not None:
-            found: Found = evaluate(self, node, scope)
-            return found
+            value: Evaluated = evaluate(self, node, scope)
+            return value
         if isinstance(node, ast.Lambda):
             return Unknown("a function")
-        inner = Scope(scope)
+        inner = Names(scope)
         outer, self._branches = self._branches, (*self._branches, self._steps)
         for child in ast.walk(node):
             if isinstance(child, ast.comprehension):
@@ -359,13 +359,13 @@ class Interpreter:
         self._branches = outer
         return Unknown(_shown(node))
 
-    def _constant(self, node: ast.Constant, scope: Scope) -> Found:
+    def _constant(self, node: ast.Constant, scope: Names) -> Evaluated:
         del scope
         if isinstance(node.value, str | int | float) or node.value is None:
             return Known(node.value)
         return Unknown("no text, number or switch")
 
-    def _name(self, node: ast.Name, scope: Scope) -> Found:
+    def _name(self, node: ast.Name, scope: Names) -> Evaluated:
         value = scope.find(node.id)
         if value is None:
             if node.id in {"int", "float", "str", "bool", "abs", "min", "max"} | {
@@ -375,7 +375,7 @@ class Interpreter:
             return Unknown(f"{node.id} is not set in this file")
         return value
 
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> Found:
+    def _attribute(self, node: ast.Attribute, scope: Names) -> Evaluated:
         owner = self._expression(node.value, scope)
         if isinstance(owner, Imported):
             return self._attribute_of_module(owner, node.attr)
@@ -388,13 +388,13 @@ class Interpreter:
             # A block that a function gave: what it holds is not known here, but may be
             # set further on.
             return self._inner(owner, node)
-        if isinstance(owner, Parser):
+        if isinstance(owner, OptionParser):
             return Method(owner, node.attr)
         if isinstance(owner, LocalClass):
             return self._field_of(owner, node.attr)
         return Unknown(_shown(node))
 
-    def _attribute_of_module(self, owner: Imported, name: str) -> Found:
+    def _attribute_of_module(self, owner: Imported, name: str) -> Evaluated:
         last = owner.name.rpartition(".")[2]
         if last in self._catalogue.by_name:
             return Known(name)
@@ -407,13 +407,13 @@ class Interpreter:
     def _inner(self, owner: Block, node: ast.Attribute) -> Block:
         block = Block(position(node), owner.branches, f"{owner.name}.{node.attr}")
         block.open_reason = owner.open_reason
-        owner.entries[node.attr] = Entry(block, _end_of(node), position(node))
+        owner.entries[node.attr] = BlockEntry(block, _end_of(node), position(node))
         return block
 
-    def _field_of(self, owner: LocalClass, name: str) -> Found:
+    def _field_of(self, owner: LocalClass, name: str) -> Evaluated:
         return self._fields(owner).get(name, Unknown(f"{name} is not set in its class"))
 
-    def _subscript(self, node: ast.Subscript, scope: Scope) -> Found:
+    def _subscript(self, node: ast.Subscript, scope: Names) -> Evaluated:
         owner = self._expression(node.value, scope)
         key = self._expression(node.slice, scope)
         if isinstance(owner, Block) and isinstance(key, Known):
@@ -425,7 +425,7 @@ class Interpreter:
             return Unknown(f"{name} of the environment")
         return Unknown(_shown(node))
 
-    def _dict(self, node: ast.Dict, scope: Scope) -> Found:
+    def _dict(self, node: ast.Dict, scope: Names) -> Evaluated:
         block = Block(position(node), self._branches)
         for key_node, value_node in zip(node.keys, node.values, strict=True):
             value = self._expression(value_node, scope)
@@ -435,12 +435,12 @@ class Interpreter:
             key = self._expression(key_node, scope)
             if isinstance(key, Known) and _is_key(key.value):
                 at = position(key_node)
-                block.entries[key.value] = Entry(value, at, position(value_node))
+                block.entries[key.value] = BlockEntry(value, at, position(value_node))
             else:
                 block.open_reason = f"line {key_node.lineno} sets a key not known here"
         return block
 
-    def _spread(self, block: Block, value: Found, node: ast.AST) -> None:
+    def _spread(self, block: Block, value: Evaluated, node: ast.AST) -> None:
         """Add what `**value` holds."""
         if isinstance(value, Block) and not value.is_list:
             block.entries.update(value.entries)
@@ -449,21 +449,21 @@ class Interpreter:
             line = getattr(node, "lineno", self._line)
             block.open_reason = f"line {line} adds arguments that are not in this file"
 
-    def _list(self, node: ast.List | ast.Tuple, scope: Scope) -> Found:
+    def _list(self, node: ast.List | ast.Tuple, scope: Names) -> Evaluated:
         block = Block(position(node), self._branches)
         block.is_list = True
         for item in node.elts[:_MOST_ITEMS]:
             value = self._expression(item, scope)
             if isinstance(item, ast.Starred):
                 block.open_reason = "a list with parts that are not known"
-            block.entries[len(block.entries)] = Entry(value, None, position(item))
+            block.entries[len(block.entries)] = BlockEntry(value, None, position(item))
         return block
 
-    def _joined_text(self, node: ast.JoinedStr, scope: Scope) -> Found:
-        parts: list[Found] = []
+    def _joined_text(self, node: ast.JoinedStr, scope: Names) -> Evaluated:
+        parts: list[Evaluated] = []
         text = ""
         for part in node.values:
-            value: Found
+            value: Evaluated
             if isinstance(part, ast.FormattedValue):
                 value = self._expression(part.value, scope)
                 if part.format_spec is not None or part.conversion != _FORM_OF_OUTPUT:
@@ -479,22 +479,22 @@ class Interpreter:
             return first_unknown(*parts)
         return Known(text, condition_of(*parts))
 
-    def _binary(self, node: ast.BinOp, scope: Scope) -> Found:
+    def _binary(self, node: ast.BinOp, scope: Names) -> Evaluated:
         left = self._expression(node.left, scope)
         right = self._expression(node.right, scope)
         return binary(node.op, left, right)
 
-    def _unary(self, node: ast.UnaryOp, scope: Scope) -> Found:
+    def _unary(self, node: ast.UnaryOp, scope: Names) -> Evaluated:
         return negated(node.op, self._expression(node.operand, scope))
 
-    def _compare(self, node: ast.Compare, scope: Scope) -> Found:
+    def _compare(self, node: ast.Compare, scope: Names) -> Evaluated:
         left = self._expression(node.left, scope)
         others = [self._expression(item, scope) for item in node.comparators]
         if len(others) == 1:
             return compared(node.ops[0], left, others[0])
         return Unknown("a chain of comparisons")
 
-    def _boolean(self, node: ast.BoolOp, scope: Scope) -> Found:
+    def _boolean(self, node: ast.BoolOp, scope: Names) -> Evaluated:
         values = [self._expression(item, scope) for item in node.values]
         stops_at = isinstance(node.op, ast.Or)
         for value in values[:-1]:
@@ -508,7 +508,7 @@ class Interpreter:
                 return Unknown(f"another value where not: {value.only_if}")
         return values[-1]
 
-    def _choice(self, node: ast.IfExp, scope: Scope) -> Found:
+    def _choice(self, node: ast.IfExp, scope: Names) -> Evaluated:
         condition = self._expression(node.test, scope)
         outer, self._branches = self._branches, (*self._branches, self._steps)
         first = self._expression(node.body, scope)
@@ -521,22 +521,22 @@ class Interpreter:
             return chosen if not condition.only_if else first_unknown(chosen)
         return first if is_same(first, second) else Unknown(_shown(node))
 
-    def _named(self, node: ast.NamedExpr, scope: Scope) -> Found:
+    def _named(self, node: ast.NamedExpr, scope: Names) -> Evaluated:
         value = self._expression(node.value, scope)
         self._bind(node.target, value, scope)
         return value
 
     def _awaited(
-        self, node: ast.Await | ast.Starred, scope: Scope
-    ) -> Found:
+        self, node: ast.Await | ast.Starred, scope: Names
+    ) -> Evaluated:
         return self._expression(node.value, scope)
 
     # Calls
 
-    def _call(self, node: ast.Call, scope: Scope) -> Found:
+    def _call(self, node: ast.Call, scope: Names) -> Evaluated:
         callee = self._expression(node.func, scope)
         arguments = [self._expression(item, scope) for item in node.args]
-        named: dict[str, Found] = {}
+        named: dict[str, Evaluated] = {}
         block = Block(position(node), self._branches)
         for keyword in node.keywords:
             value = self._expression(keyword.value, scope)
@@ -546,7 +546,7 @@ class Interpreter:
             line, column, *_ = position(keyword) or (0, 0)
             at = (line, column, line, column + len(keyword.arg.encode()))
             named[keyword.arg] = value
-            block.entries[keyword.arg] = Entry(value, at, position(keyword.value))
+            block.entries[keyword.arg] = BlockEntry(value, at, position(keyword.value))
         if any(isinstance(item, ast.Starred) for item in node.args):
             block.open_reason = block.open_reason or "arguments of a list"
         if isinstance(node.func, ast.Name) and node.func.id == "exec":
@@ -554,9 +554,9 @@ class Interpreter:
                 reason = f"exec in line {node.lineno} may set {name}"
                 self.module.names[name] = Unknown(reason)
         self._handed.update(
-            item.node for item in arguments if isinstance(item, Function)
+            item.node for item in arguments if isinstance(item, LocalFunction)
         )
-        if isinstance(callee, Function):
+        if isinstance(callee, LocalFunction):
             return self._call_function(callee, arguments, named)
         if isinstance(callee, Method):
             return self._call_method(callee, arguments, block, node)
@@ -573,10 +573,10 @@ class Interpreter:
     def _call_name(
         self,
         callee: Imported | LocalClass,
-        arguments: Sequence[Found],
+        arguments: Sequence[Evaluated],
         block: Block,
         node: ast.Call,
-    ) -> Found:
+    ) -> Evaluated:
         if isinstance(callee, Imported):
             known = self._call_known(callee.name, arguments, block, node)
             if known is not None:
@@ -592,7 +592,7 @@ class Interpreter:
         else:
             block.name, block.is_built = callee.node.name, True
             for name, value in self._fields(callee).items():
-                block.entries.setdefault(name, Entry(value, None, None))
+                block.entries.setdefault(name, BlockEntry(value, None, None))
             block.own_fields = frozenset(self._fields(callee))
         call = self._tabulated(callee)
         if call is None:
@@ -600,7 +600,7 @@ class Interpreter:
         block.is_built = True
         for name, value in zip(call.positional, arguments, strict=False):
             at = position(node.args[0])
-            block.entries.setdefault(name, Entry(value, at, at))
+            block.entries.setdefault(name, BlockEntry(value, at, at))
         if call.is_open:
             block.open_reason = f"what {call.names[0]} sets is not in this file"
         if call.recorded == "argument":
@@ -613,19 +613,19 @@ class Interpreter:
         return block
 
     def _call_known(
-        self, name: str, arguments: Sequence[Found], block: Block, node: ast.Call
-    ) -> Found | None:
+        self, name: str, arguments: Sequence[Evaluated], block: Block, node: ast.Call
+    ) -> Evaluated | None:
         """Return what a function of Python itself gives; None for any other."""
         if name in _ENVIRONMENT and arguments:
             return _of_environment(arguments, block.entries.get("default"))
         last = name.rpartition(".")[2]
         if name in _PARSERS:
-            return Parser()
+            return OptionParser()
         if last in _CLASS_PARSERS and arguments:
             first = arguments[0]
             if isinstance(first, Block):
-                return Parser(tuple(item.value for item in first.entries.values()))
-            return Parser((first,))
+                return OptionParser(tuple(item.value for item in first.entries.values()))
+            return OptionParser((first,))
         if name in {"builtins.dict", "addict.Dict", "easydict.EasyDict"}:
             for value in arguments:
                 self._spread(block, value, node)
@@ -643,10 +643,10 @@ class Interpreter:
         return applied(function, arguments) if module == "builtins" else None
 
     def _call_method(
-        self, method: Method, arguments: Sequence[Found], block: Block, node: ast.Call
-    ) -> Found:
+        self, method: Method, arguments: Sequence[Evaluated], block: Block, node: ast.Call
+    ) -> Evaluated:
         owner = method.of
-        if isinstance(owner, Parser):
+        if isinstance(owner, OptionParser):
             return self._call_parser(owner, method.name, arguments, block)
         below = self._catalogue.chained.get(method.name)
         if below is not None and arguments:
@@ -655,8 +655,8 @@ class Interpreter:
             if isinstance(holder, Block) and isinstance(arguments[0], Known):
                 value = arguments[1] if len(arguments) > 1 else Unknown("not given")
                 at = position(node.args[0])
-                holder.entries[str(arguments[0].value)] = Entry(value, at, at)
-                owner.entries[below] = Entry(holder, at, at)
+                holder.entries[str(arguments[0].value)] = BlockEntry(value, at, at)
+                owner.entries[below] = BlockEntry(holder, at, at)
             return owner
         if method.name == "update" and not owner.is_list:
             for value in arguments:
@@ -678,8 +678,8 @@ class Interpreter:
         return self._given(_shown(node.func), node)
 
     def _call_parser(
-        self, parser: Parser, name: str, arguments: Sequence[Found], block: Block
-    ) -> Found:
+        self, parser: OptionParser, name: str, arguments: Sequence[Evaluated], block: Block
+    ) -> Evaluated:
         named = {key: entry.value for key, entry in block.entries.items()}
         if name == "add_argument":
             _add_option(parser, arguments, named)
@@ -692,36 +692,36 @@ class Interpreter:
             return parser
         return Unknown("a part of a parser of arguments")
 
-    def _parsed(self, parser: Parser, name: str) -> Block:
+    def _parsed(self, parser: OptionParser, name: str) -> Block:
         """Return what a parser gives: its options, or objects of its classes."""
         options = Block(None, self._branches)
         options.is_built = not parser.classes
         for key, value in parser.options.items():
-            options.entries[key] = Entry(value, None, None)
+            options.entries[key] = BlockEntry(value, None, None)
         if not parser.classes and name != "parse_known_args":
             return options
         result = Block(None, self._branches)
         result.is_list = True
-        parts: list[Found] = [options]
+        parts: list[Evaluated] = [options]
         if parser.classes:
             parts = [self._parsed_class(item) for item in parser.classes]
         for part in parts:
-            result.entries[len(result.entries)] = Entry(part, None, None)
+            result.entries[len(result.entries)] = BlockEntry(part, None, None)
         return result
 
-    def _parsed_class(self, item: Found) -> Found:
+    def _parsed_class(self, item: Evaluated) -> Evaluated:
         if not isinstance(item, LocalClass):
             return Unknown("what the command line gives")
         block = Block(None, self._branches, item.node.name)
         block.is_built = True
         for key, value in self._fields(item).items():
             given = _fallback(value, f"--{key} is not given")
-            block.entries[key] = Entry(given, None, None)
+            block.entries[key] = BlockEntry(given, None, None)
         return block
 
-    def _fields(self, owner: LocalClass) -> dict[str, Found]:
+    def _fields(self, owner: LocalClass) -> dict[str, Evaluated]:
         """Return the fields of a class of the file with their defaults."""
-        fields: dict[str, Found] = {}
+        fields: dict[str, Evaluated] = {}
         for base in owner.bases:
             if isinstance(base, LocalClass) and base is not owner:
                 self._depth += 1
@@ -741,8 +741,8 @@ class Interpreter:
         return fields
 
     def _default_of(
-        self, node: ast.expr | None, name: str, scope: Scope
-    ) -> Found:
+        self, node: ast.expr | None, name: str, scope: Names
+    ) -> Evaluated:
         if node is None:
             return Unknown(f"{name} has no default")
         if isinstance(node, ast.Call) and _shown(node.func).endswith("ield"):
@@ -754,18 +754,18 @@ class Interpreter:
 
     def _call_function(
         self,
-        function: Function,
-        arguments: Sequence[Found],
-        named: dict[str, Found],
+        function: LocalFunction,
+        arguments: Sequence[Evaluated],
+        named: dict[str, Evaluated],
         *,
         is_outer: bool = False,
-    ) -> Found:
+    ) -> Evaluated:
         node = function.node
         if self._depth >= _DEEPEST_CALLS or node in self._active:
             return Unknown(f"what {node.name} gives")
         self._followed.add(node)
         self._active.append(node)
-        scope = Scope(function.scope)
+        scope = Names(function.scope)
         is_hidden = is_outer or bool(node.decorator_list)
         self._parameters(node, scope, arguments, named, is_hidden=is_hidden)
         self._returned.append([])
@@ -783,9 +783,9 @@ class Interpreter:
     def _parameters(
         self,
         node: _Definition,
-        scope: Scope,
-        arguments: Sequence[Found],
-        named: dict[str, Found],
+        scope: Names,
+        arguments: Sequence[Evaluated],
+        named: dict[str, Evaluated],
         *,
         is_hidden: bool,
     ) -> None:
@@ -819,7 +819,7 @@ class Interpreter:
             if rest is not None:
                 scope.names[rest.arg] = Unknown(f"what {node.name}() is given")
 
-    def _parameter(self, item: ast.arg, function: str, scope: Scope) -> Found:
+    def _parameter(self, item: ast.arg, function: str, scope: Names) -> Evaluated:
         """Return a parameter without default: an object of its class, if of this file."""
         if isinstance(item.annotation, ast.Name):
             owner = self._expression(item.annotation, scope)
@@ -827,7 +827,7 @@ class Interpreter:
                 return self._parsed_class(owner)
         return Unknown(f"{item.arg} is what {function}() is given")
 
-    def _tabulated(self, callee: Found) -> PythonCall | None:
+    def _tabulated(self, callee: Evaluated) -> PythonCall | None:
         """Return the row of the catalogue for a class or function."""
         names = [callee.name] if isinstance(callee, Imported) else []
         waiting = [callee]
@@ -893,14 +893,14 @@ def _shown(node: ast.expr) -> str:
     return f"an expression of line {getattr(node, 'lineno', 0)}"
 
 
-def _fallback(value: Found, condition: str) -> Found:
+def _fallback(value: Evaluated, condition: str) -> Evaluated:
     """Return a value that holds only as long as nobody gives another."""
     if isinstance(value, Known) and condition:
         return value._replace(only_if=value.only_if or condition)
     return value
 
 
-def _of_environment(arguments: Sequence[Found], default: Entry | None) -> Found:
+def _of_environment(arguments: Sequence[Evaluated], default: BlockEntry | None) -> Evaluated:
     """Return what is read of a variable: the default, where it is not set."""
     name = arguments[0].value if isinstance(arguments[0], Known) else "the variable"
     value = arguments[1] if len(arguments) > 1 else None
@@ -911,7 +911,7 @@ def _of_environment(arguments: Sequence[Found], default: Entry | None) -> Found:
     return _fallback(value, f"{name} is not set")
 
 
-def _path(name: str, arguments: Sequence[Found]) -> Found:
+def _path(name: str, arguments: Sequence[Evaluated]) -> Evaluated:
     """Return a path of texts."""
     parts = [item for item in arguments if isinstance(item, Known)]
     if not parts or len(parts) < len(arguments) or name.endswith("expanduser"):
@@ -923,7 +923,7 @@ def _path(name: str, arguments: Sequence[Found]) -> Found:
     return Known(joined, condition_of(*parts))
 
 
-def _item(owner: Block, arguments: Sequence[Found]) -> Found:
+def _item(owner: Block, arguments: Sequence[Evaluated]) -> Evaluated:
     """Return what `get` of a mapping gives."""
     key = arguments[0]
     entry = owner.entries.get(key.value) if isinstance(key, Known) else None
@@ -935,7 +935,7 @@ def _item(owner: Block, arguments: Sequence[Found]) -> Found:
 
 
 def _add_option(
-    parser: Parser, arguments: Sequence[Found], named: dict[str, Found]
+    parser: OptionParser, arguments: Sequence[Evaluated], named: dict[str, Evaluated]
 ) -> None:
     """Add an option of argparse with its default."""
     words = [
@@ -965,7 +965,7 @@ def _add_option(
         parser.options[name] = _fallback(value, f"{long} is not given")
 
 
-_Follow = Callable[[Interpreter, ast.AST, Scope], object]
+_Follow = Callable[[Interpreter, ast.AST, Names], object]
 _STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
     ast.Import: Interpreter._import,
     ast.ImportFrom: Interpreter._import_from,
@@ -987,7 +987,7 @@ _STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
     ast.Return: Interpreter._return,
     ast.Delete: Interpreter._delete,
 }
-_EXPRESSIONS: dict[type[ast.expr], Callable[..., Found]] = {
+_EXPRESSIONS: dict[type[ast.expr], Callable[..., Evaluated]] = {
     ast.Constant: Interpreter._constant,
     ast.Name: Interpreter._name,
     ast.Attribute: Interpreter._attribute,

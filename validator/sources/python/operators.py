@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Sequence
 
-from speccheck.validator.sources.python.values import Block, Found, Known, Unknown
+from speccheck.validator.sources.python.values import Block, Evaluated, Known, Unknown
 
 LONGEST_TEXT = 10_000  # characters that a text is worked out to
 _LARGEST = 10**18  # as of the arithmetic of other configurations
@@ -50,7 +50,7 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
 _FAULTS = (TypeError, ValueError, ArithmeticError)
 
 
-def condition_of(*values: Found) -> str:
+def condition_of(*values: Evaluated) -> str:
     """Return the condition under which all of these hold; the first where several."""
     return next(
         (item.only_if for item in values if isinstance(item, Known) and item.only_if),
@@ -58,7 +58,7 @@ def condition_of(*values: Found) -> str:
     )
 
 
-def binary(operator: ast.operator, left: Found, right: Found) -> Found:
+def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluated:
     """Return what an operator makes of two values."""
     calculate = _BINARY.get(type(operator))
     if not isinstance(left, Known) or not isinstance(right, Known):
@@ -71,7 +71,7 @@ def binary(operator: ast.operator, left: Found, right: Found) -> Found:
     return _calculated(calculate, (left, right))
 
 
-def compared(operator: ast.cmpop, left: Found, right: Found) -> Found:
+def compared(operator: ast.cmpop, left: Evaluated, right: Evaluated) -> Evaluated:
     """Return what a comparison of two values says."""
     compare = _COMPARED.get(type(operator))
     if isinstance(left, Known) and isinstance(right, Known) and compare is not None:
@@ -79,7 +79,7 @@ def compared(operator: ast.cmpop, left: Found, right: Found) -> Found:
     return first_unknown(left, right)
 
 
-def negated(operator: ast.unaryop, value: Found) -> Found:
+def negated(operator: ast.unaryop, value: Evaluated) -> Evaluated:
     """Return what a sign or `not` makes of a value."""
     if not isinstance(value, Known):
         return first_unknown(value)
@@ -92,7 +92,7 @@ def negated(operator: ast.unaryop, value: Found) -> Found:
     return value if isinstance(operator, ast.UAdd) else Unknown("its bits turned")
 
 
-def applied(name: str, values: Sequence[Found]) -> Found | None:
+def applied(name: str, values: Sequence[Evaluated]) -> Evaluated | None:
     """Return what a function of Python makes of values; None for one not tabulated."""
     function = _FUNCTIONS.get(name)
     if function is None or not values:
@@ -106,7 +106,7 @@ def applied(name: str, values: Sequence[Found]) -> Found | None:
     return result
 
 
-def _calculated(function: Callable[..., object], values: Sequence[Known]) -> Found:
+def _calculated(function: Callable[..., object], values: Sequence[Known]) -> Evaluated:
     try:
         result = function(*(item.value for item in values))
     except _FAULTS:
@@ -125,7 +125,7 @@ def _is_small(value: object) -> bool:
     return value is None
 
 
-def first_unknown(*values: Found) -> Unknown:
+def first_unknown(*values: Evaluated) -> Unknown:
     """Return why an expression of these values has none."""
     for value in values:
         if isinstance(value, Unknown):

@@ -29,10 +29,10 @@ class Unknown(Record):
     reason: str
 
 
-class Entry(Record):
+class BlockEntry(Record):
     """A value in a block, and where its key and itself stand."""
 
-    value: "Found"
+    value: "Evaluated"
     key: Position | None
     at: Position | None
 
@@ -61,7 +61,7 @@ class Block:
         self.at = at
         self.branches = branches
         self.name = name
-        self.entries: dict[str | int, Entry] = {}
+        self.entries: dict[str | int, BlockEntry] = {}
         self.is_list = False
         self.is_built = False
         self.open_reason = ""
@@ -91,13 +91,13 @@ class Imported(Record):
     name: str
 
 
-class Function:
+class LocalFunction:
     """A function of the file, with the scope that it sees."""
 
     __slots__ = ("node", "scope")
 
     def __init__(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: "Scope"
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: "Names"
     ) -> None:
         """Keep the definition."""
         self.node = node
@@ -110,7 +110,7 @@ class LocalClass:
     __slots__ = ("bases", "node", "scope")
 
     def __init__(
-        self, node: ast.ClassDef, bases: tuple["Found", ...], scope: "Scope"
+        self, node: ast.ClassDef, bases: tuple["Evaluated", ...], scope: "Names"
     ) -> None:
         """Keep the definition."""
         self.node = node
@@ -118,42 +118,42 @@ class LocalClass:
         self.scope = scope
 
 
-class Parser:
+class OptionParser:
     """A parser of command lines with its options, or with the classes it fills."""
 
     __slots__ = ("classes", "options")
 
-    def __init__(self, classes: tuple["Found", ...] = ()) -> None:
+    def __init__(self, classes: tuple["Evaluated", ...] = ()) -> None:
         """Start without options."""
-        self.options: dict[str, Found] = {}
+        self.options: dict[str, Evaluated] = {}
         self.classes = classes
 
 
 class Method(Record):
     """A method of an object, not called yet."""
 
-    of: "Block | Parser"
+    of: "Block | OptionParser"
     name: str
 
 
-Found = (
-    Known | Unknown | Block | Imported | Function | LocalClass | Parser | Method
+Evaluated = (
+    Known | Unknown | Block | Imported | LocalFunction | LocalClass | OptionParser | Method
 )
 
 
-class Scope:
+class Names:
     """The names of a module, a class or a function."""
 
     __slots__ = ("above", "names")
 
-    def __init__(self, above: "Scope | None" = None) -> None:
+    def __init__(self, above: "Names | None" = None) -> None:
         """Start empty, inside another one."""
         self.above = above
-        self.names: dict[str, Found] = {}
+        self.names: dict[str, Evaluated] = {}
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str) -> Evaluated | None:
         """Return what a name stands for; None where it is not known."""
-        scope: Scope | None = self
+        scope: Names | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
@@ -171,7 +171,7 @@ def position(node: ast.AST) -> Position | None:
     return line, column, end_line, getattr(node, "end_col_offset", None) or column
 
 
-def is_same(left: Found, right: Found, levels: int = 8) -> bool:
+def is_same(left: Evaluated, right: Evaluated, levels: int = 8) -> bool:
     """Tell whether two values are surely the same, as deep as these levels."""
     if left is right:
         return True
@@ -193,7 +193,7 @@ def is_same(left: Found, right: Found, levels: int = 8) -> bool:
     return isinstance(left, Imported) and left == right
 
 
-def changed(before: Mapping[str, Found], after: Mapping[str, Found]) -> Iterator[str]:
+def changed(before: Mapping[str, Evaluated], after: Mapping[str, Evaluated]) -> Iterator[str]:
     """Yield the names that mean something else after a branch."""
     for name, value in after.items():
         if name not in before or before[name] is not value:
