@@ -134,9 +134,9 @@ def test_what_the_file_does_not_say(lines: str, expression: str) -> None:
 def test_a_value_has_its_place() -> None:
     document = arguments("ä = 'ö'", "output_dir='é', max_steps=3")
     span = document.span(("max_steps",))
-    assert (span.line, span.column, span.length) == (3, 47, 1)
+    assert (span.line, span.column, span.length) == (3, 45, 1)
     key = document.span(("max_steps",), part="key")
-    assert (key.line, key.column, key.length) == (3, 37, 9)
+    assert (key.line, key.column, key.length) == (3, 35, 9)
 
 
 def test_the_object_as_later_lines_leave_it() -> None:
@@ -353,7 +353,7 @@ def test_findings_stand_in_the_file(
     assert main([str(path), "--output", "json", "--fix"]) == 1
     report = json.loads(capsys.readouterr().out)
     failed = [
-        (item["clause"], item["locations"][0]["line"], item["locations"][0]["column"])
+        (item["clause"], item["places"][0]["line"], item["places"][0]["column"])
         for item in report["findings"]
         if item["outcome"] == "fail" and item["level"] == "error"
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.evidence.record import Record
@@ -40,9 +40,9 @@ class PythonCall(Record):
 
     def is_of(self, dotted: str) -> bool:
         """Tell whether a dotted name is that of this call."""
-        return any(
-            dotted.endswith(f".{name}") for name in self.names
-        ) and any(dotted.startswith(f"{module}.") for module in self.modules)
+        return any(dotted.endswith(f".{name}") for name in self.names) and any(
+            dotted.startswith(f"{module}.") for module in self.modules
+        )
 
 
 class PythonModule(Record):
@@ -82,7 +82,9 @@ class PythonCalls(Record):
     def marks(self) -> tuple[bytes, ...]:
         """Return the words without any of which a file states no settings."""
         names = {
-            name.rpartition(".")[0] or name for call in self.calls for name in call.names
+            name.rpartition(".")[0] or name
+            for call in self.calls
+            for name in call.names
         }
         names -= _COMMON
         names |= {name for module in self.modules for name in module.names[:1]}
@@ -94,18 +96,19 @@ _COMMON = frozenset({"initialize", "Partial", "Trainer"})
 _INSTEAD = frozenset({"deepspeed", "nemo_run", "torchtitan"})
 
 
+def _plain(row: Mapping[str, Any], field: str) -> Any:  # noqa: ANN401 - JSON
+    """Return a field of a row, or its default."""
+    value = row.get(field, PythonCall._field_defaults.get(field))
+    return tuple(value) if isinstance(value, list) else value
+
+
 @cache
 def python_calls() -> PythonCalls:
     """Return the catalogue."""
     table = read_compiled("python_calls")
     return PythonCalls(
         tuple(
-            PythonCall(
-                **{
-                    key: tuple(value) if isinstance(value, list) else value
-                    for key, value in row.items()
-                }
-            )
+            PythonCall(*(_plain(row, name) for name in PythonCall._fields))
             for row in table["calls"]
         ),
         tuple(

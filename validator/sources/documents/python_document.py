@@ -136,7 +136,7 @@ class _Content:
         self._left = _MOST_ENTRIES
         self.data: object = {}
         self.own: object = {}
-        self.data, self.own = self._mapping(block, ())
+        self.data, self.own = self._mapping(_moved(call, block), ())
 
     def _mapping(self, block: Block, path: KeyPath) -> tuple[object, object]:
         if block.open_reason and not self.open_reason:
@@ -184,6 +184,27 @@ class _Content:
             for index, entry in enumerate(block.entries.values())
         ]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _moved(call: PythonCall, block: Block) -> Block:
+    """Return a block whose arguments of other names lie where they are set."""
+    moves = {name: call.moves[name] for name in call.moves if name in block.entries}
+    if not moves:
+        return block
+    result = block.copied(block.branches)
+    for name, target in moves.items():
+        entry = result.entries.pop(name)
+        *above, key = target.split(".")
+        inner = result
+        for step in above:
+            below = inner.entries.get(step)
+            if below is None or not isinstance(below.value, Block):
+                new = Block(block.at, block.branches)
+                below = BlockEntry(new, entry.key, entry.at)
+                inner.entries[step] = below
+            inner = below.value if isinstance(below.value, Block) else inner
+        inner.entries.setdefault(key, entry)
+    return result
 
 
 def _reason(value: Evaluated) -> str:

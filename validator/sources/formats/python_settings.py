@@ -233,6 +233,9 @@ def _torch_fsdp(document: Document) -> Reading:
         if reshard is not None:
             value = FULL_SHARD if reshard else _SHARD_GRAD_OP
             config.state(stage, value, "fully_shard.reshard_after_forward")
+        elif config.get("fully_shard.reshard_after_forward") is not None:
+            reason, key = "not a switch", "fully_shard.reshard_after_forward"
+            config.unusable(stage, reason, key)
         elif "reshard_after_forward" not in section(config.get("fully_shard")):
             note = "reshard_after_forward is not set: parameters are freed"
             config.default(stage, FULL_SHARD, note)
@@ -250,8 +253,10 @@ def _ray_train(document: Document) -> Reading:
     config = _started(document, "", {})
     workers = config.whole("num_workers", integer)
     per_worker = config.get("resources_per_worker.GPU")
-    if workers is not None and config.switch("use_gpu") is True and (
-        per_worker in (None, 1)
+    if (
+        workers is not None
+        and config.switch("use_gpu") is True
+        and (per_worker in (None, 1))
     ):
         note = f"{workers} workers x 1 GPU"
         config.derive("cluster.world_size", workers, note, "num_workers")

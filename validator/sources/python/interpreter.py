@@ -93,6 +93,46 @@ class Interpreter:
         self._handed: set[_Definition] = set()  # to a function that calls them
         self._rebound: frozenset[str] = frozenset()
         self._line = 0
+        self._statements: dict[type[ast.stmt], Callable[..., None]] = {
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.FunctionDef: self._define,
+            ast.AsyncFunctionDef: self._define,
+            ast.ClassDef: self._class,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._assign_annotated,
+            ast.AugAssign: self._assign_changed,
+            ast.If: self._if,
+            ast.For: self._loop,
+            ast.AsyncFor: self._loop,
+            ast.While: self._loop,
+            ast.Try: self._try,
+            ast.TryStar: self._try,
+            ast.With: self._with,
+            ast.AsyncWith: self._with,
+            ast.Match: self._match,
+            ast.Return: self._return,
+            ast.Delete: self._delete,
+        }
+        self._expressions: dict[type[ast.expr], Callable[..., Evaluated]] = {
+            ast.Constant: self._constant,
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Subscript: self._subscript,
+            ast.Dict: self._dict,
+            ast.List: self._list,
+            ast.Tuple: self._list,
+            ast.JoinedStr: self._joined_text,
+            ast.BinOp: self._binary,
+            ast.UnaryOp: self._unary,
+            ast.Compare: self._compare,
+            ast.BoolOp: self._boolean,
+            ast.IfExp: self._choice,
+            ast.NamedExpr: self._named,
+            ast.Await: self._awaited,
+            ast.Starred: self._awaited,
+            ast.Call: self._call,
+        }
 
     def run(self, tree: ast.Module) -> None:
         """Follow the file, then each function that nothing in it has called."""
@@ -140,9 +180,9 @@ class Interpreter:
     def _block(self, statements: Iterable[ast.stmt], scope: Names) -> None:
         for statement in statements:
             self._step(statement)
-            follow = _STATEMENTS.get(type(statement))
+            follow = self._statements.get(type(statement))
             if follow is not None:
-                follow(self, statement, scope)
+                follow(statement, scope)
             else:
                 self._visit(statement, scope)
 
@@ -289,7 +329,11 @@ class Interpreter:
             values = [end.get(name) for end in ends]
             given = [value for value in values if value is not None]
             firm = next(
-                (v for v in given if isinstance(v, Imported | LocalFunction | LocalClass)),
+                (
+                    v
+                    for v in given
+                    if isinstance(v, Imported | LocalFunction | LocalClass)
+                ),
                 None,
             )
             if firm is not None:
@@ -343,9 +387,9 @@ class Interpreter:
 
     def _expression(self, node: ast.expr, scope: Names) -> Evaluated:
         self._step(node)
-        evaluate = _EXPRESSIONS.get(type(node))
+        evaluate = self._expressions.get(type(node))
         if evaluate is not None:
-            value: Evaluated = evaluate(self, node, scope)
+            value: Evaluated = evaluate(node, scope)
             return value
         if isinstance(node, ast.Lambda):
             return Unknown("a function")
@@ -526,9 +570,7 @@ class Interpreter:
         self._bind(node.target, value, scope)
         return value
 
-    def _awaited(
-        self, node: ast.Await | ast.Starred, scope: Names
-    ) -> Evaluated:
+    def _awaited(self, node: ast.Await | ast.Starred, scope: Names) -> Evaluated:
         return self._expression(node.value, scope)
 
     # Calls
@@ -550,9 +592,10 @@ class Interpreter:
         if any(isinstance(item, ast.Starred) for item in node.args):
             block.open_reason = block.open_reason or "arguments of a list"
         if isinstance(node.func, ast.Name) and node.func.id == "exec":
-            for name in self.module.names:
-                reason = f"exec in line {node.lineno} may set {name}"
-                self.module.names[name] = Unknown(reason)
+            for name, value in self.module.names.items():
+                if isinstance(value, Known | Block):
+                    reason = f"exec in line {node.lineno} may set {name}"
+                    self.module.names[name] = Unknown(reason)
         self._handed.update(
             item.node for item in arguments if isinstance(item, LocalFunction)
         )
@@ -624,7 +667,9 @@ class Interpreter:
         if last in _CLASS_PARSERS and arguments:
             first = arguments[0]
             if isinstance(first, Block):
-                return OptionParser(tuple(item.value for item in first.entries.values()))
+                return OptionParser(
+                    tuple(item.value for item in first.entries.values())
+                )
             return OptionParser((first,))
         if name in {"builtins.dict", "addict.Dict", "easydict.EasyDict"}:
             for value in arguments:
@@ -643,7 +688,11 @@ class Interpreter:
         return applied(function, arguments) if module == "builtins" else None
 
     def _call_method(
-        self, method: Method, arguments: Sequence[Evaluated], block: Block, node: ast.Call
+        self,
+        method: Method,
+        arguments: Sequence[Evaluated],
+        block: Block,
+        node: ast.Call,
     ) -> Evaluated:
         owner = method.of
         if isinstance(owner, OptionParser):
@@ -678,7 +727,11 @@ class Interpreter:
         return self._given(_shown(node.func), node)
 
     def _call_parser(
-        self, parser: OptionParser, name: str, arguments: Sequence[Evaluated], block: Block
+        self,
+        parser: OptionParser,
+        name: str,
+        arguments: Sequence[Evaluated],
+        block: Block,
     ) -> Evaluated:
         named = {key: entry.value for key, entry in block.entries.items()}
         if name == "add_argument":
@@ -740,9 +793,7 @@ class Interpreter:
             fields[target.id] = self._default_of(value_node, target.id, owner.scope)
         return fields
 
-    def _default_of(
-        self, node: ast.expr | None, name: str, scope: Names
-    ) -> Evaluated:
+    def _default_of(self, node: ast.expr | None, name: str, scope: Names) -> Evaluated:
         if node is None:
             return Unknown(f"{name} has no default")
         if isinstance(node, ast.Call) and _shown(node.func).endswith("ield"):
@@ -842,9 +893,7 @@ class Interpreter:
                 names += [item.name, f"{root}.{callee.node.name}"]
         return next(filter(None, map(self._catalogue.find, names)), None)
 
-    def _record(
-        self, call: PythonCall, block: Block, at: tuple[object, ...]
-    ) -> None:
+    def _record(self, call: PythonCall, block: Block, at: tuple[object, ...]) -> None:
         recorded = self.recorded.setdefault(at, [])
         recorded.append(Recorded(call, block))
 
@@ -900,7 +949,9 @@ def _fallback(value: Evaluated, condition: str) -> Evaluated:
     return value
 
 
-def _of_environment(arguments: Sequence[Evaluated], default: BlockEntry | None) -> Evaluated:
+def _of_environment(
+    arguments: Sequence[Evaluated], default: BlockEntry | None
+) -> Evaluated:
     """Return what is read of a variable: the default, where it is not set."""
     name = arguments[0].value if isinstance(arguments[0], Known) else "the variable"
     value = arguments[1] if len(arguments) > 1 else None
@@ -963,46 +1014,3 @@ def _add_option(
         parser.options[name] = Unknown(f"{long} of the command line")
     else:
         parser.options[name] = _fallback(value, f"{long} is not given")
-
-
-_Follow = Callable[[Interpreter, ast.AST, Names], object]
-_STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
-    ast.Import: Interpreter._import,
-    ast.ImportFrom: Interpreter._import_from,
-    ast.FunctionDef: Interpreter._define,
-    ast.AsyncFunctionDef: Interpreter._define,
-    ast.ClassDef: Interpreter._class,
-    ast.Assign: Interpreter._assign,
-    ast.AnnAssign: Interpreter._assign_annotated,
-    ast.AugAssign: Interpreter._assign_changed,
-    ast.If: Interpreter._if,
-    ast.For: Interpreter._loop,
-    ast.AsyncFor: Interpreter._loop,
-    ast.While: Interpreter._loop,
-    ast.Try: Interpreter._try,
-    ast.TryStar: Interpreter._try,
-    ast.With: Interpreter._with,
-    ast.AsyncWith: Interpreter._with,
-    ast.Match: Interpreter._match,
-    ast.Return: Interpreter._return,
-    ast.Delete: Interpreter._delete,
-}
-_EXPRESSIONS: dict[type[ast.expr], Callable[..., Evaluated]] = {
-    ast.Constant: Interpreter._constant,
-    ast.Name: Interpreter._name,
-    ast.Attribute: Interpreter._attribute,
-    ast.Subscript: Interpreter._subscript,
-    ast.Dict: Interpreter._dict,
-    ast.List: Interpreter._list,
-    ast.Tuple: Interpreter._list,
-    ast.JoinedStr: Interpreter._joined_text,
-    ast.BinOp: Interpreter._binary,
-    ast.UnaryOp: Interpreter._unary,
-    ast.Compare: Interpreter._compare,
-    ast.BoolOp: Interpreter._boolean,
-    ast.IfExp: Interpreter._choice,
-    ast.NamedExpr: Interpreter._named,
-    ast.Await: Interpreter._awaited,
-    ast.Starred: Interpreter._awaited,
-    ast.Call: Interpreter._call,
-}

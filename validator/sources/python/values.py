@@ -51,8 +51,10 @@ class Block:
 
     """
 
-    __slots__ = ("at", "branches", "entries", "is_built", "is_list", "name")
-    __slots__ += ("open_reason", "own_fields")
+    __slots__ = (
+        *("at", "branches", "entries", "is_built", "is_list", "name"),
+        *("open_reason", "own_fields"),
+    )
 
     def __init__(
         self, at: Position | None, branches: tuple[int, ...] = (), name: str = ""
@@ -137,7 +139,14 @@ class Method(Record):
 
 
 Evaluated = (
-    Known | Unknown | Block | Imported | LocalFunction | LocalClass | OptionParser | Method
+    Known
+    | Unknown
+    | Block
+    | Imported
+    | LocalFunction
+    | LocalClass
+    | OptionParser
+    | Method
 )
 
 
@@ -193,7 +202,9 @@ def is_same(left: Evaluated, right: Evaluated, levels: int = 8) -> bool:
     return isinstance(left, Imported) and left == right
 
 
-def changed(before: Mapping[str, Evaluated], after: Mapping[str, Evaluated]) -> Iterator[str]:
+def changed(
+    before: Mapping[str, Evaluated], after: Mapping[str, Evaluated]
+) -> Iterator[str]:
     """Yield the names that mean something else after a branch."""
     for name, value in after.items():
         if name not in before or before[name] is not value:
