@@ -80,15 +80,20 @@ def test_what_the_file_says(lines: str, expression: str, value: object) -> None:
         ("import os", "os.environ.get('N', 4)", 4, "N is not set"),
         ("import os", "int(os.getenv('N', '4')) * 2", 8, "N is not set"),
         (
-            "import argparse\np = argparse.ArgumentParser()\n"
-            "p.add_argument('--batch-size', type=int, default='4')\na = p.parse_args()",
+            (
+                "import argparse\np = argparse.ArgumentParser()\n"
+                "p.add_argument('--batch-size', type=int, default='4')\n"
+                "a = p.parse_args()"
+            ),
             "a.batch_size",
             4,
             "--batch-size is not given",
         ),
         (
-            "from transformers import HfArgumentParser\nclass A:\n    n: int = 6\n"
-            "(a,) = HfArgumentParser((A,)).parse_args_into_dataclasses()",
+            (
+                "from transformers import HfArgumentParser\nclass A:\n    n: int = 6\n"
+                "(a,) = HfArgumentParser((A,)).parse_args_into_dataclasses()"
+            ),
             "a.n",
             6,
             "--n is not given",
@@ -122,6 +127,9 @@ def test_what_holds_unless_another_value_is_given(
         ("", "1 // 0"),
         ("N = 1", "[n for n in N][0]"),
         ("def f(n):\n    return f(n)", "f(1)"),
+        ("class A:\n    n: int = 1\nA.n = 2", "A.n"),
+        ("class A:\n    n: int = 1\na = A(2)", "a.n"),
+        ("class A:\n    n = 1\n    def __init__(self): self.n = 2\na = A()", "a.n"),
     ],
 )
 def test_what_the_file_does_not_say(lines: str, expression: str) -> None:
@@ -273,7 +281,10 @@ fully_shard(model, reshard_after_forward=False)
 
 def test_workers_of_ray() -> None:
     (plan,) = leaves(
-        "from ray.train import ScalingConfig\nScalingConfig(num_workers=8, use_gpu=True)"
+        """
+from ray.train import ScalingConfig
+ScalingConfig(num_workers=8, use_gpu=True)
+"""
     )
     assert plan["cluster.world_size"].value == 8
 
@@ -348,7 +359,9 @@ def test_findings_stand_in_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "train.py"
-    text = HEAD + "TrainingArguments(bf16=True, fp16=True, max_step=3)\n"
+    text = (
+        HEAD + "TrainingArguments(bf16=True, fp16=True, per_device_train_batchsize=3)\n"
+    )
     path.write_text(text)
     assert main([str(path), "--output", "json", "--fix"]) == 1
     report = json.loads(capsys.readouterr().out)

@@ -11,9 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.python.library import (
+    add_option,
+    called,
+    entry_at,
+    fallback,
+    item_of,
+    spread,
+)
 from speccheck.validator.sources.python.operators import (
     LONGEST_TEXT,
-    applied,
     binary,
     compared,
     condition_of,
@@ -24,14 +31,14 @@ from speccheck.validator.sources.python.values import (
     Block,
     BlockEntry,
     Evaluated,
-    LocalFunction,
     Imported,
     Known,
     LocalClass,
+    LocalFunction,
     Method,
+    Names,
     OptionParser,
     Position,
-    Names,
     Unknown,
     changed,
     is_same,
@@ -42,8 +49,6 @@ _MOST_STEPS = 300_000  # expressions and statements that are followed
 _DEEPEST_CALLS = 8
 _MOST_ITEMS = 10_000
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
-_PARSERS = ("argparse.ArgumentParser", "ArgumentParser")
-_CLASS_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser")
 _PARSING = frozenset(
     {
         "parse_args",
@@ -54,8 +59,8 @@ _PARSING = frozenset(
     }
 )
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_ENVIRONMENT = ("os.environ.get", "os.getenv", "os.environ.setdefault")
 _FORM_OF_OUTPUT = -1
+_INITIALISERS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 class TooMuch(Exception):  # noqa: N818 - a fact about the file
@@ -252,11 +257,13 @@ class Interpreter:
         elif isinstance(target, ast.Starred):
             self._bind(target.value, Unknown("a part of a list"), scope)
         elif isinstance(target, ast.Attribute):
-            owner = self._expression(target.value, scope)
+            owner = self._owner(target.value, scope)
+            if isinstance(owner, LocalClass):
+                owner.changed.add(target.attr)
             if isinstance(owner, Block):
                 self._set(owner, target.attr, value, _end_of(target), target)
         elif isinstance(target, ast.Subscript):
-            owner = self._expression(target.value, scope)
+            owner = self._owner(target.value, scope)
             key = self._expression(target.slice, scope)
             if not isinstance(owner, Block):
                 return
@@ -264,6 +271,14 @@ class Interpreter:
                 self._set(owner, key.value, value, position(target.slice), target)
             else:
                 owner.open_reason = f"line {target.lineno} sets a key not known here"
+
+    def _owner(self, node: ast.expr, scope: Names) -> Evaluated:
+        """Return an object that a line sets something of."""
+        owner = self._expression(node, scope)
+        is_field = isinstance(node, ast.Attribute)
+        if isinstance(owner, Method) and isinstance(owner.of, Block) and is_field:
+            return self._inner(owner.of, node)
+        return owner
 
     def _unpack(
         self, targets: Sequence[ast.expr], value: Evaluated, scope: Names
@@ -449,6 +464,7 @@ class Interpreter:
         return Imported(f"{owner.name}.{name}")
 
     def _inner(self, owner: Block, node: ast.Attribute) -> Block:
+        """Return the block at an attribute of which nothing was said yet."""
         block = Block(position(node), owner.branches, f"{owner.name}.{node.attr}")
         block.open_reason = owner.open_reason
         owner.entries[node.attr] = BlockEntry(block, _end_of(node), position(node))
@@ -460,8 +476,8 @@ class Interpreter:
     def _subscript(self, node: ast.Subscript, scope: Names) -> Evaluated:
         owner = self._expression(node.value, scope)
         key = self._expression(node.slice, scope)
-        if isinstance(owner, Block) and isinstance(key, Known):
-            entry = owner.entries.get(key.value) if _is_key(key.value) else None
+        if isinstance(owner, Block):
+            entry = entry_at(owner, key)
             if entry is not None:
                 return entry.value
         if isinstance(owner, Imported) and owner.name == "os.environ":
@@ -474,24 +490,15 @@ class Interpreter:
         for key_node, value_node in zip(node.keys, node.values, strict=True):
             value = self._expression(value_node, scope)
             if key_node is None:
-                self._spread(block, value, value_node)
+                spread(block, value, value_node.lineno)
                 continue
             key = self._expression(key_node, scope)
-            if isinstance(key, Known) and _is_key(key.value):
+            if isinstance(key, Known) and isinstance(key.value, str | int):
                 at = position(key_node)
                 block.entries[key.value] = BlockEntry(value, at, position(value_node))
             else:
                 block.open_reason = f"line {key_node.lineno} sets a key not known here"
         return block
-
-    def _spread(self, block: Block, value: Evaluated, node: ast.AST) -> None:
-        """Add what `**value` holds."""
-        if isinstance(value, Block) and not value.is_list:
-            block.entries.update(value.entries)
-            block.open_reason = block.open_reason or value.open_reason
-        else:
-            line = getattr(node, "lineno", self._line)
-            block.open_reason = f"line {line} adds arguments that are not in this file"
 
     def _list(self, node: ast.List | ast.Tuple, scope: Names) -> Evaluated:
         block = Block(position(node), self._branches)
@@ -583,7 +590,7 @@ class Interpreter:
         for keyword in node.keywords:
             value = self._expression(keyword.value, scope)
             if keyword.arg is None:
-                self._spread(block, value, keyword.value)
+                spread(block, value, keyword.value.lineno)
                 continue
             line, column, *_ = position(keyword) or (0, 0)
             at = (line, column, line, column + len(keyword.arg.encode()))
@@ -621,26 +628,16 @@ class Interpreter:
         node: ast.Call,
     ) -> Evaluated:
         if isinstance(callee, Imported):
-            known = self._call_known(callee.name, arguments, block, node)
+            known = called(callee.name, arguments, block, self._branches)
             if known is not None:
                 return known
-            if callee.name in self._catalogue.builders and arguments:
-                built = arguments[0]
-                block.name = built.name if isinstance(built, Imported) else ""
-                block.is_built = True
-            else:
-                block.name = callee.name
-                last = callee.name.rpartition(".")[2].lstrip("_")
-                block.is_built = last[:1].isupper()
+            self._build(callee, arguments, block)
         else:
-            block.name, block.is_built = callee.node.name, True
-            for name, value in self._fields(callee).items():
-                block.entries.setdefault(name, BlockEntry(value, None, None))
-            block.own_fields = frozenset(self._fields(callee))
+            self._build_own(callee, arguments, block)
         call = self._tabulated(callee)
         if call is None:
             return block if block.is_built else self._given(block.name, node)
-        block.is_built = True
+        block.is_built = not call.is_open
         for name, value in zip(call.positional, arguments, strict=False):
             at = position(node.args[0])
             block.entries.setdefault(name, BlockEntry(value, at, at))
@@ -655,37 +652,33 @@ class Interpreter:
             self._record(call, block, (position(node),))
         return block
 
-    def _call_known(
-        self, name: str, arguments: Sequence[Evaluated], block: Block, node: ast.Call
-    ) -> Evaluated | None:
-        """Return what a function of Python itself gives; None for any other."""
-        if name in _ENVIRONMENT and arguments:
-            return _of_environment(arguments, block.entries.get("default"))
-        last = name.rpartition(".")[2]
-        if name in _PARSERS:
-            return OptionParser()
-        if last in _CLASS_PARSERS and arguments:
-            first = arguments[0]
-            if isinstance(first, Block):
-                return OptionParser(
-                    tuple(item.value for item in first.entries.values())
-                )
-            return OptionParser((first,))
-        if name in {"builtins.dict", "addict.Dict", "easydict.EasyDict"}:
-            for value in arguments:
-                self._spread(block, value, node)
-            return block
-        if name in {"builtins.list", "builtins.tuple", "copy.deepcopy", "copy.copy"}:
-            first = arguments[0] if arguments else Unknown("nothing")
-            return first.copied(self._branches) if isinstance(first, Block) else first
-        if name in {"os.path.join", "pathlib.Path", "os.path.expanduser"}:
-            return _path(name, arguments)
-        if name == "builtins.len" and arguments:
-            first = arguments[0]
-            if isinstance(first, Block) and not first.open_reason and not first.name:
-                return Known(len(first.entries), note="a number of items")
-        module, _, function = name.rpartition(".")
-        return applied(function, arguments) if module == "builtins" else None
+    def _build(
+        self, callee: Imported, arguments: Sequence[Evaluated], block: Block
+    ) -> None:
+        """Name what a class or a function of another module makes."""
+        if callee.name in self._catalogue.builders and arguments:
+            built = arguments[0]
+            block.name = built.name if isinstance(built, Imported) else ""
+            block.is_built = True
+            return
+        block.name = callee.name
+        block.is_built = callee.name.rpartition(".")[2].lstrip("_")[:1].isupper()
+
+    def _build_own(
+        self, callee: LocalClass, arguments: Sequence[Evaluated], block: Block
+    ) -> None:
+        """Give an object of a class of the file its fields, as far as they are sure."""
+        block.name, block.is_built = callee.node.name, True
+        fields = self._fields(callee)
+        block.own_fields = frozenset(fields)
+        if arguments or any(
+            isinstance(item, ast.FunctionDef) and item.name in _INITIALISERS
+            for item in callee.node.body
+        ):
+            block.open_reason = f"{callee.node.name} sets fields by itself"
+            return
+        for name, value in fields.items():
+            block.entries.setdefault(name, BlockEntry(value, None, None))
 
     def _call_method(
         self,
@@ -697,34 +690,47 @@ class Interpreter:
         owner = method.of
         if isinstance(owner, OptionParser):
             return self._call_parser(owner, method.name, arguments, block)
-        below = self._catalogue.chained.get(method.name)
-        if below is not None and arguments:
-            inner = owner.entries.get(below)
-            holder = inner.value if inner is not None else Block(position(node))
-            if isinstance(holder, Block) and isinstance(arguments[0], Known):
-                value = arguments[1] if len(arguments) > 1 else Unknown("not given")
-                at = position(node.args[0])
-                holder.entries[str(arguments[0].value)] = BlockEntry(value, at, at)
-                owner.entries[below] = BlockEntry(holder, at, at)
-            return owner
+        if method.name in self._catalogue.chained and arguments:
+            return self._chain(owner, method.name, arguments, node)
         if method.name == "update" and not owner.is_list:
-            for value in arguments:
-                if isinstance(value, Block):
-                    block.entries = {**value.entries, **block.entries}
-                    block.open_reason = block.open_reason or value.open_reason
-                else:
-                    block.open_reason = f"line {node.lineno} adds keys not known here"
-            for key, entry in block.entries.items():
-                self._set(owner, key, entry.value, entry.key, node)
-            owner.open_reason = owner.open_reason or block.open_reason
-            return Known(None)
+            return self._update(owner, arguments, block, node)
         if method.name == "get" and arguments and isinstance(arguments[0], Known):
-            return _item(owner, arguments)
+            return item_of(owner, arguments)
         if method.name == "copy":
             return owner.copied(self._branches)
         if method.name.startswith(("set", "pop", "append", "extend", "insert")):
             owner.open_reason = f"line {node.lineno} changes it by {method.name}()"
         return self._given(_shown(node.func), node)
+
+    def _chain(
+        self, owner: Block, name: str, arguments: Sequence[Evaluated], node: ast.Call
+    ) -> Block:
+        """Add to a block of an object by a method that gives the object back."""
+        below = self._catalogue.chained[name]
+        inner = owner.entries.get(below)
+        holder = inner.value if inner is not None else Block(position(node))
+        if isinstance(holder, Block) and isinstance(arguments[0], Known):
+            value = arguments[1] if len(arguments) > 1 else Unknown("not given")
+            at = position(node.args[0])
+            holder.entries[str(arguments[0].value)] = BlockEntry(value, at, at)
+            owner.entries[below] = BlockEntry(holder, at, at)
+        return owner
+
+    def _update(
+        self,
+        owner: Block,
+        arguments: Sequence[Evaluated],
+        named: Block,
+        node: ast.Call,
+    ) -> Evaluated:
+        """Set what `update` of a mapping is given."""
+        given = Block(named.at)
+        for value in (*arguments, named):
+            spread(given, value, node.lineno)
+        for key, entry in given.entries.items():
+            self._set(owner, key, entry.value, entry.key, node)
+        owner.open_reason = owner.open_reason or given.open_reason
+        return Known(None)
 
     def _call_parser(
         self,
@@ -733,12 +739,12 @@ class Interpreter:
         arguments: Sequence[Evaluated],
         block: Block,
     ) -> Evaluated:
-        named = {key: entry.value for key, entry in block.entries.items()}
+        named = {str(key): entry.value for key, entry in block.entries.items()}
         if name == "add_argument":
-            _add_option(parser, arguments, named)
+            add_option(parser, arguments, named)
         elif name == "set_defaults":
             for key, value in named.items():
-                parser.options[str(key)] = _fallback(value, f"--{key} is not given")
+                parser.options[str(key)] = fallback(value, f"--{key} is not given")
         elif name in _PARSING:
             return self._parsed(parser, name)
         elif name in {"add_argument_group", "add_mutually_exclusive_group"}:
@@ -768,7 +774,7 @@ class Interpreter:
         block = Block(None, self._branches, item.node.name)
         block.is_built = True
         for key, value in self._fields(item).items():
-            given = _fallback(value, f"--{key} is not given")
+            given = fallback(value, f"--{key} is not given")
             block.entries[key] = BlockEntry(given, None, None)
         return block
 
@@ -791,6 +797,8 @@ class Interpreter:
             if not isinstance(target, ast.Name):
                 continue
             fields[target.id] = self._default_of(value_node, target.id, owner.scope)
+        for name in owner.changed:
+            fields[name] = Unknown(f"a line sets {name} of the class")
         return fields
 
     def _default_of(self, node: ast.expr | None, name: str, scope: Names) -> Evaluated:
@@ -863,7 +871,7 @@ class Interpreter:
             elif name in defaults and (not is_hidden or node in self._handed):
                 value_of = self._expression(defaults[name], scope)
                 condition = f"{node.name}() is not given {name}" if is_hidden else ""
-                scope.names[name] = _fallback(value_of, condition)
+                scope.names[name] = fallback(value_of, condition)
             else:
                 scope.names[name] = self._parameter(item, node.name, scope)
         for rest in (given.vararg, given.kwarg):
@@ -871,7 +879,7 @@ class Interpreter:
                 scope.names[rest.arg] = Unknown(f"what {node.name}() is given")
 
     def _parameter(self, item: ast.arg, function: str, scope: Names) -> Evaluated:
-        """Return a parameter without default: an object of its class, if of this file."""
+        """Return a parameter without default: an object of a class of the file."""
         if isinstance(item.annotation, ast.Name):
             owner = self._expression(item.annotation, scope)
             if isinstance(owner, LocalClass):
@@ -915,10 +923,6 @@ def _is_main(test: ast.expr) -> bool:
     )
 
 
-def _is_key(value: object) -> bool:
-    return isinstance(value, str | int)
-
-
 def _assigned(node: ast.AST) -> set[str]:
     """Return the names that a statement sets, at any depth."""
     return {
@@ -940,77 +944,3 @@ def _shown(node: ast.expr) -> str:
     if isinstance(node, ast.Call):
         return f"{_shown(node.func)}(...)"
     return f"an expression of line {getattr(node, 'lineno', 0)}"
-
-
-def _fallback(value: Evaluated, condition: str) -> Evaluated:
-    """Return a value that holds only as long as nobody gives another."""
-    if isinstance(value, Known) and condition:
-        return value._replace(only_if=value.only_if or condition)
-    return value
-
-
-def _of_environment(
-    arguments: Sequence[Evaluated], default: BlockEntry | None
-) -> Evaluated:
-    """Return what is read of a variable: the default, where it is not set."""
-    name = arguments[0].value if isinstance(arguments[0], Known) else "the variable"
-    value = arguments[1] if len(arguments) > 1 else None
-    if value is None and default is not None:
-        value = default.value
-    if value is None or (isinstance(value, Known) and value.value is None):
-        return Unknown(f"{name} of the environment")
-    return _fallback(value, f"{name} is not set")
-
-
-def _path(name: str, arguments: Sequence[Evaluated]) -> Evaluated:
-    """Return a path of texts."""
-    parts = [item for item in arguments if isinstance(item, Known)]
-    if not parts or len(parts) < len(arguments) or name.endswith("expanduser"):
-        return first_unknown(*arguments)
-    texts = [str(item.value) for item in parts]
-    if any(text.startswith("/") for text in texts[1:]):
-        return Unknown("a path of several roots")
-    joined = "/".join(text.rstrip("/") or "/" for text in texts)
-    return Known(joined, condition_of(*parts))
-
-
-def _item(owner: Block, arguments: Sequence[Evaluated]) -> Evaluated:
-    """Return what `get` of a mapping gives."""
-    key = arguments[0]
-    entry = owner.entries.get(key.value) if isinstance(key, Known) else None
-    if entry is not None:
-        return entry.value
-    if owner.open_reason:
-        return Unknown(owner.open_reason)
-    return arguments[1] if len(arguments) > 1 else Known(None)
-
-
-def _add_option(
-    parser: OptionParser, arguments: Sequence[Evaluated], named: dict[str, Evaluated]
-) -> None:
-    """Add an option of argparse with its default."""
-    words = [
-        str(item.value)
-        for item in arguments
-        if isinstance(item, Known) and isinstance(item.value, str)
-    ]
-    if not words:
-        return
-    long = next((word for word in words if word.startswith("--")), words[0])
-    destination = named.get("dest")
-    name = long.lstrip("-").replace("-", "_")
-    if isinstance(destination, Known):
-        name = str(destination.value)
-    action = named.get("action")
-    switch = {"store_true": False, "store_false": True}
-    value = named.get("default")
-    if value is None and isinstance(action, Known) and action.value in switch:
-        value = Known(switch[str(action.value)])
-    elif value is not None and isinstance(value, Known):
-        kind = named.get("type")
-        if isinstance(value.value, str) and isinstance(kind, Imported):
-            value = applied(kind.name.rpartition(".")[2], [value]) or value
-    if value is None or (isinstance(value, Known) and value.value is None):
-        parser.options[name] = Unknown(f"{long} of the command line")
-    else:
-        parser.options[name] = _fallback(value, f"{long} is not given")

@@ -109,7 +109,7 @@ class LocalFunction:
 class LocalClass:
     """A class of the file, with the names of what it inherits from."""
 
-    __slots__ = ("bases", "node", "scope")
+    __slots__ = ("bases", "changed", "node", "scope")
 
     def __init__(
         self, node: ast.ClassDef, bases: tuple["Evaluated", ...], scope: "Names"
@@ -117,6 +117,7 @@ class LocalClass:
         """Keep the definition."""
         self.node = node
         self.bases = bases
+        self.changed: set[str] = set()  # fields that lines set of the class itself
         self.scope = scope
 
 
