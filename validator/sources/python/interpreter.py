@@ -263,21 +263,24 @@ class Interpreter:
             if isinstance(owner, Block):
                 self._set(owner, target.attr, value, _end_of(target), target)
         elif isinstance(target, ast.Subscript):
-            owner = self._owner(target.value, scope)
-            key = self._expression(target.slice, scope)
-            if not isinstance(owner, Block):
-                return
-            if isinstance(key, Known) and isinstance(key.value, str | int):
-                self._set(owner, key.value, value, position(target.slice), target)
-            else:
-                owner.open_reason = f"line {target.lineno} sets a key not known here"
+            self._bind_item(target, value, scope)
+
+    def _bind_item(self, target: ast.Subscript, value: Evaluated, scope: Names) -> None:
+        owner = self._owner(target.value, scope)
+        key = self._expression(target.slice, scope)
+        if not isinstance(owner, Block):
+            return
+        if isinstance(key, Known) and isinstance(key.value, str | int):
+            self._set(owner, key.value, value, position(target.slice), target)
+        else:
+            owner.open_reason = f"line {target.lineno} sets a key not known here"
 
     def _owner(self, node: ast.expr, scope: Names) -> Evaluated:
         """Return an object that a line sets something of."""
         owner = self._expression(node, scope)
-        is_field = isinstance(node, ast.Attribute)
-        if isinstance(owner, Method) and isinstance(owner.of, Block) and is_field:
-            return self._inner(owner.of, node)
+        block = owner.of if isinstance(owner, Method) else None
+        if isinstance(block, Block) and isinstance(node, ast.Attribute):
+            return self._inner(block, node)
         return owner
 
     def _unpack(
@@ -439,19 +442,21 @@ class Interpreter:
         if isinstance(owner, Imported):
             return self._attribute_of_module(owner, node.attr)
         if isinstance(owner, Block):
-            entry = owner.entries.get(node.attr)
-            if entry is not None:
-                return entry.value
-            if owner.is_built or not owner.open_reason:
-                return Method(owner, node.attr)
-            # A block that a function gave: what it holds is not known here, but may be
-            # set further on.
-            return self._inner(owner, node)
+            return self._attribute_of_block(owner, node)
         if isinstance(owner, OptionParser):
             return Method(owner, node.attr)
         if isinstance(owner, LocalClass):
             return self._field_of(owner, node.attr)
         return Unknown(_shown(node))
+
+    def _attribute_of_block(self, owner: Block, node: ast.Attribute) -> Evaluated:
+        """Return a field, or a method; of what a function gave, a block to be set."""
+        entry = owner.entries.get(node.attr)
+        if entry is not None:
+            return entry.value
+        if owner.is_built or not owner.open_reason:
+            return Method(owner, node.attr)
+        return self._inner(owner, node)
 
     def _attribute_of_module(self, owner: Imported, name: str) -> Evaluated:
         last = owner.name.rpartition(".")[2]
@@ -787,6 +792,7 @@ class Interpreter:
                 if self._depth <= _DEEPEST_CALLS:
                     fields.update(self._fields(base))
                 self._depth -= 1
+        target: ast.expr
         for statement in owner.node.body:
             if isinstance(statement, ast.AnnAssign):
                 target, value_node = statement.target, statement.value
