@@ -386,6 +386,21 @@ def test_a_fallback_makes_no_error(
     assert "if ON is not set" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{mark}\nTrainingArguments(\n    bf16=True,\n    fp16=True,\n)\n", 0),
+        ("TrainingArguments(\n    bf16=True,\n    fp16=True,  {mark}\n)\n", 0),
+        ("TrainingArguments(bf16=True, fp16=True)\nx = '''\n{mark}\n'''\n", 1),
+    ],
+)
+def test_a_comment_waives(tmp_path: Path, text: str, code: int) -> None:
+    path = tmp_path / "train.py"
+    mark = "# speccheck: ignore[PREC-002] it's a test"
+    path.write_text(HEAD + '"""It\'s a program."""\n' + text.format(mark=mark))
+    assert main([str(path)]) == code
+
+
 def test_a_program_is_no_bad_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
