@@ -164,6 +164,41 @@ if unheard_of:
     assert unknown == "${not known}"
 
 
+def test_an_object_of_a_method() -> None:
+    data = settings(
+        HEAD
+        + """
+class Training:
+    def run(self):
+        self.steps = 5
+        self.args = TrainingArguments(max_steps=self.steps, seed=self.seed)
+        self.args.bf16 = True
+"""
+    )
+    assert data == {"max_steps": 5, "seed": "${not known}", "bf16": True}
+
+
+def test_a_program_may_train_adapters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = {
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": 8192,
+        "intermediate_size": 28672,
+        "num_attention_heads": 64,
+        "num_hidden_layers": 80,
+        "vocab_size": 128256,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(model))
+    zero = '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": True}}'
+    (tmp_path / "train.py").write_text(
+        f"{HEAD}TrainingArguments(bf16=True, deepspeed={zero})\n"
+    )
+    job = ("--nodes", "1", "--gpus-per-node", "1", "--gpu", "H100-SXM5-80GB")
+    assert main([str(tmp_path), *job]) == 0
+    assert "model.adapter" in capsys.readouterr().out
+
+
 def test_arguments_of_elsewhere_leave_the_rest_open() -> None:
     (plan,) = leaves(HEAD + "TrainingArguments(max_steps=3, **read())\n")
     assert plan["run.steps"].value == 3

@@ -142,6 +142,7 @@ _SKIPPED_FILES = frozenset(
 # Where tools keep what is theirs: nobody looks for a configuration there.
 _OF_TOOLS = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _LARGEST_PROGRAM = 2_000_000  # bytes; larger ones are not followed
+_ADAPTER = "model.adapter"
 _MAXIMUM_FILES = 100_000
 # Why a file or folder below a folder that was given is not read.
 PassedOverReason = Literal[
@@ -516,6 +517,11 @@ def _read_document(
         at = document.place(())
         gaps = (ReadingGap(document.open_reason, at, is_inherited=False),)
     reading = without_sentinels(reader.read(document))
+    if document.leaves_model_open:
+        reason = "which weights are trained is set by the program"
+        at = document.place(())
+        if all(fact.name != _ADAPTER for fact in reading.facts.facts):
+            reading.facts.unusable(_ADAPTER, reason, at)
     if not document.judges_keys:
         reading = reading._replace(keyed=None)
     if gaps:

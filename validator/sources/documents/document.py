@@ -323,6 +323,11 @@ class Document:
         return frozenset()
 
     @property
+    def leaves_model_open(self) -> bool:
+        """Whether other lines of its file make the model that is trained."""
+        return False
+
+    @property
     def judges_keys(self) -> bool:
         """Whether its keys are those of its format's table."""
         return True

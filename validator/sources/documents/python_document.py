@@ -67,6 +67,11 @@ class PythonDocument(Document):
         return self._call.format
 
     @property
+    def leaves_model_open(self) -> bool:
+        """Whether other lines of its file make the model that is trained."""
+        return self._call.recorded != "returned"
+
+    @property
     def judges_keys(self) -> bool:
         """Whether its keys are those of its format's table."""
         return not self._call.has_own_keys

@@ -886,6 +886,10 @@ class Interpreter:
 
     def _parameter(self, item: ast.arg, function: str, scope: Names) -> Evaluated:
         """Return a parameter without default: an object of a class of the file."""
+        if item.arg == "self":
+            owner_block = Block(None, self._branches, "self")
+            owner_block.open_reason = f"what {function}() does not set of self"
+            return owner_block
         if isinstance(item.annotation, ast.Name):
             owner = self._expression(item.annotation, scope)
             if isinstance(owner, LocalClass):
