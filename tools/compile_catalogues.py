@@ -82,6 +82,24 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
         read_source("metrics/events"),
     )
     yield compiled_path("metrics"), _rendered(metrics, HARDWARE_LEVELS) + "\n"
+    calls = compile_python_calls(read_source("python/calls"))
+    yield compiled_path("python_calls"), _rendered(calls, 1) + "\n"
+
+
+def compile_python_calls(table: Any) -> Any:  # noqa: ANN401 - YAML to JSON
+    """Return the calls of Python without their sources; ValueError where one lacks."""
+    for row in (*table["calls"], *table["modules"]):
+        if not row.get("source"):
+            message = f"{row['names']}: no source"
+            raise ValueError(message)
+    return {
+        key: [
+            {field: row[field] for field in row if field != "source"} for row in value
+        ]
+        if key in {"calls", "modules"}
+        else value
+        for key, value in table.items()
+    }
 
 
 def framework_names() -> list[str]:

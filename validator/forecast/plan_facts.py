@@ -1,14 +1,21 @@
 """What forecasts and rules ask of a plan before any model is at hand."""
 
 from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
+from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.units import hours_in, seconds_in
 
 
 def trains_adapter(plan: TrainingPlan) -> bool:
-    """Whether all but a small part is frozen; the role tells where no key does."""
+    """Whether all but a small part is frozen; the role says it where no key does.
+
+    Raises MissingEvidence where a program sets it, out of sight.
+    """
     adapter = plan.value("model.adapter")
     if not adapter.is_known:
-        return bool(plan.value("run.role").value == "lora")
+        is_adapter = plan.value("run.role").value == "lora"
+        if adapter.places and not is_adapter:
+            raise MissingEvidence(adapter.name, adapter.note)
+        return is_adapter
     return bool(adapter.value != "none")
 
 

@@ -32,6 +32,7 @@ _OPTIONS = {
     "cluster.nvlink_bytes_per_second": _EXACT_GPU,
     "cluster.nic_bits_per_second_per_gpu": "--instance",
     "cluster.nvlink_domain_size": "--nvlink-domain or --instance",
+    "model.adapter": "model.adapter",  # no file says what a program trains
 }
 # What a type of machine has: of one that is known, the catalogue may lack it.
 _OF_TYPE = {

@@ -110,6 +110,7 @@ def with_reasons(
 
 FileState = Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
 Excludes = Callable[[str], object]  # whether a file or folder is not searched
+_PROGRAM_SUFFIXES = (".py",)
 SEARCHED_SUFFIXES = (
     ".yaml",
     ".yml",
@@ -117,6 +118,7 @@ SEARCHED_SUFFIXES = (
     ".hjson",
     ".toml",
     *SCRIPT_SUFFIXES,
+    *_PROGRAM_SUFFIXES,
     ".env",
     ".conf",
 )
@@ -139,6 +141,8 @@ _SKIPPED_FILES = frozenset(
 )
 # Where tools keep what is theirs: nobody looks for a configuration there.
 _OF_TOOLS = frozenset({".git", ".hg", ".svn", "__pycache__"})
+_LARGEST_PROGRAM = 2_000_000  # bytes; larger ones are not followed
+_ADAPTER = "model.adapter"
 _MAXIMUM_FILES = 100_000
 # Why a file or folder below a folder that was given is not read.
 PassedOverReason = Literal[
@@ -184,11 +188,12 @@ class FileStatus(Record):
     runner_up: str = ""
     named: bool = True  # it must be judged: given by the user, not found in a folder
     followed: bool = False  # neither, but named by another file
+    is_program: bool = False  # given by the user, and need not state settings
 
     @property
     def is_shown(self) -> bool:
         """Whether what is the matter with it is told one by one, not as a number."""
-        return self.named or self.state == "unreadable"
+        return self.named or self.is_program or self.state == "unreadable"
 
 
 class ReadFile(Record):
@@ -303,10 +308,24 @@ def _reason_of_file(
     path = os.path.join(where, name)
     if excludes and excludes(path):
         return "excluded"
+    if name.lower().endswith(_PROGRAM_SUFFIXES) and not _may_state_settings(path):
+        return "suffix"
     try:
         return "large" if os.path.getsize(path) > MAXIMUM_BYTES else None
     except OSError:
         return None  # which reading it says in its own words
+
+
+def _may_state_settings(path: str) -> bool:
+    """Return whether a program holds the name of a call that states settings."""
+    from speccheck.validator.catalogue.python_calls import python_calls  # noqa: PLC0415 - seldom
+
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LARGEST_PROGRAM)
+    except OSError:
+        return False
+    return any(mark in content for mark in python_calls().marks())
 
 
 def is_searched(name: str) -> bool:
@@ -341,6 +360,8 @@ def read_file(
         source = Source(name, text, environment=environment)
         result = _read(source, readers, format_id)
     except ReadError as error:
+        if not named and name.lower().endswith(_PROGRAM_SUFFIXES):
+            return _unrecognised(name, named=False), []
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
         if error.kind == "syntax" and is_printed:
             return _unrecognised(name, named=named), []
@@ -357,7 +378,10 @@ def read_file(
         runner_up=detection.runner_up,
         named=named,
         message="; ".join(
-            f"{gap.place.file}: {gap.reason}" for item in result for gap in item.gaps
+            f"{gap.place.file}: {gap.reason}"
+            for item in result
+            for gap in item.gaps
+            if gap.is_inherited
         ),
     )
     return status, [
@@ -403,6 +427,14 @@ def excluded_file(name: str, by: str) -> FileStatus:
 
 
 def _unrecognised(name: str, *, named: bool) -> FileStatus:
+    if name.lower().endswith(_PROGRAM_SUFFIXES):
+        message = (
+            f"{name}: no call in it that states settings of a training run, such as "
+            "TrainingArguments (docs/formats.md lists them)"
+        )
+        return FileStatus(
+            name, state="unrecognised", message=message, named=False, is_program=named
+        )
     message = (
         f"{name}: not a training configuration that speccheck knows, nor what a known "
         "tool tells of a node; if it is one, name its format with --format "
@@ -481,7 +513,17 @@ def _read_document(
         )
 
         document, parents, gaps, broken = compose(document, reader, environment)
+    elif document.open_reason:
+        at = document.place(())
+        gaps = (ReadingGap(document.open_reason, at, is_inherited=False),)
     reading = without_sentinels(reader.read(document))
+    if document.leaves_model_open:
+        reason = "which weights are trained is set by the program"
+        at = document.place(())
+        if all(fact.name != _ADAPTER for fact in reading.facts.facts):
+            reading.facts.unusable(_ADAPTER, reason, at)
+    if not document.judges_keys:
+        reading = reading._replace(keyed=None)
     if gaps:
         reading = without_defaults(reading, gaps)
     inner = [

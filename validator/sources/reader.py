@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
-Language = Literal["yaml", "json", "toml", "shell"]
+Language = Literal["yaml", "json", "toml", "python", "shell"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
@@ -302,10 +302,14 @@ class Parent(Record):
 
 
 class ReadingGap(Record):
-    """Something that a file takes its values from and that could not be read."""
+    """Something that a file takes its values from and that could not be read.
+
+    is_inherited: from another file that it names; else from what it calls.
+    """
 
     reason: str
     place: Place
+    is_inherited: bool = True
 
 
 class Reading(Record):
@@ -400,6 +404,8 @@ def keyed_file(
     _walk(at, document.own_data, (), keys)
     if fallbacks := document.fallbacks:
         keys = [key._replace(only_if=fallbacks.get(key.path, "")) for key in keys]
+    if unsure := document.unsure:
+        keys = [key._replace(is_sure=key.path not in unsure) for key in keys]
     return KeyedFile(
         document.name,
         format_id,
@@ -410,6 +416,7 @@ def keyed_file(
         refuses_duplicates=refuses_duplicates,
         is_beside_source=catalogue is not None
         and holds_package(document.name, catalogue.packages),
+        hidden=document.open_reason,
     )
 
 

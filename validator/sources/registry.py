@@ -29,6 +29,7 @@ from speccheck.validator.sources.reader import (
 
 R = TypeVar("R", ScriptReader, CaptureReader)
 THRESHOLD = 0.5
+_DECLARED = 0.95
 _FOLDER = os.path.join(os.path.dirname(__file__), "formats")
 INDEX = os.path.join(_FOLDER, "index.json")
 # `# @package recipes.x` says into which block of a composition a file of Hydra goes.
@@ -122,6 +123,8 @@ class Readers:
     def detect_document(self, document: Document) -> Detection | None:
         """Return the format of a document, or None when no reader is sure enough."""
         data = document.data
+        if document.declared_format:
+            return Detection(document.declared_format, _DECLARED)
         if not isinstance(data, dict) or _RUN_RECORD in data:
             return None
         readers = self.of_documents(data)

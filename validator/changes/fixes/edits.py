@@ -61,6 +61,9 @@ def document_edits(document: Document, step: KeyChange) -> Edits:
         )
 
         return toml_edits(document, step)
+    if document.language == "python":
+        message = "settings in Python are changed by hand"
+        raise CannotEdit(message)
     from speccheck.validator.changes.fixes.yaml import (  # noqa: PLC0415 - one of 4
         yaml_edits,
     )

@@ -1,4 +1,4 @@
-"""What a language says of the comments of a text; and comments in TOML."""
+"""What a language says of the comments of a text; and comments in TOML and Python."""
 
 import re
 from bisect import bisect_right
@@ -52,14 +52,16 @@ _TOKEN = re.compile(
 )
 
 
-def scan_toml(source: Source) -> Scan:
+def scan_tree(source: Source) -> Scan:
     """Find the comments of a file that was read before; and what follows a line."""
     text = source.text
     lines = LineTable(text)
     blocks: dict[int, int] = {}
     headers: list[int] = []
     for document in source.documents:
-        for start, end in _extents(document.nodes(), text):
+        root = document.nodes()
+        calls = [root.value] if source.language == "python" else []
+        for start, end in (*calls, *_extents(root, text)):
             first = lines.place(start)[0]
             if end < 0:
                 headers.append(first)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.waivers.comment_scan import MARK, Scan, scan_toml
+from speccheck.validator.run.waivers.comment_scan import MARK, Scan, scan_tree
 from speccheck.validator.sources.documents.document import LineTable
 from speccheck.validator.sources.reader import Source
 
@@ -80,8 +80,8 @@ def _scan(source: Source) -> Scan:
         )
 
         return scan_yaml(source.name, source.text)
-    if source.language == "toml":
-        return scan_toml(source)
+    if source.language in {"toml", "python"}:
+        return scan_tree(source)
     from speccheck.validator.run.waivers.shell_comments import scan_shell  # noqa: PLC0415
 
     return scan_shell(source.text)

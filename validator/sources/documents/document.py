@@ -29,7 +29,7 @@ __all__ = [
 
 _LONGEST_PROBLEM = 300  # characters; it may quote the file
 
-Language = Literal["yaml", "json", "toml"]
+Language = Literal["yaml", "json", "toml", "python"]
 Extent = tuple[int, int]
 ReadErrorKind = Literal[
     "missing",
@@ -317,6 +317,31 @@ class Document:
         """The conditions of values that hold only where a variable is not set."""
         return {}
 
+    @property
+    def unsure(self) -> frozenset[KeyPath]:
+        """The keys whose values the file does not say."""
+        return frozenset()
+
+    @property
+    def leaves_model_open(self) -> bool:
+        """Whether other lines of its file make the model that is trained."""
+        return False
+
+    @property
+    def judges_keys(self) -> bool:
+        """Whether its keys are those of its format's table."""
+        return True
+
+    @property
+    def declared_format(self) -> str:
+        """The format that the language of the file says by itself; often nothing."""
+        return ""
+
+    @property
+    def open_reason(self) -> str:
+        """Why it may hold more keys than are seen; empty where it does not."""
+        return ""
+
     def nodes(self) -> SourceNode:
         """The root of the syntax tree, built anew; `span` keeps those of late."""
         return self._find_nodes()
@@ -506,6 +531,19 @@ class SectionDocument(Document):
         return {
             path[depth:]: whole[path] for path in whole if path[:depth] == self._path
         }
+
+    @property
+    def unsure(self) -> frozenset[KeyPath]:
+        """The keys whose values the file does not say."""
+        depth = len(self._path)
+        return frozenset(
+            path[depth:] for path in self._whole.unsure if path[:depth] == self._path
+        )
+
+    @property
+    def open_reason(self) -> str:
+        """Why it may hold more keys than are seen; empty where it does not."""
+        return self._whole.open_reason
 
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"

@@ -23,6 +23,7 @@ _LANGUAGES: dict[str, Language] = {
     ".json5": "json",
     ".hjson": "json",
     ".toml": "toml",
+    ".py": "python",
 }
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _FOREIGN_MARKS = (
@@ -172,6 +173,12 @@ def _loader(language: str) -> Callable[[str, str], list[Document]]:
             )
 
             return lambda name, text: [load_toml(name, text)]
+        if language == "python":
+            from speccheck.validator.sources.documents.python_document import (  # noqa: PLC0415
+                load_python,
+            )
+
+            return load_python
         from speccheck.validator.sources.documents.yaml_document import (  # noqa: PLC0415
             load_yaml,
         )

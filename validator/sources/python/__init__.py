@@ -1,0 +1,1 @@
+"""Python files read as syntax: what calls and assignments state, never run."""

@@ -1,0 +1,136 @@
+"""Arithmetic and functions of Python on known values, within bounds."""
+
+import ast
+from collections.abc import Callable, Sequence
+
+from speccheck.validator.sources.python.values import Block, Evaluated, Known, Unknown
+
+LONGEST_TEXT = 10_000  # characters that a text is worked out to
+_LARGEST = 10**18  # as of the arithmetic of other configurations
+_HIGHEST_POWER = 64
+
+
+def _power(left: float, right: float) -> object:
+    if abs(right) > _HIGHEST_POWER:
+        raise OverflowError
+    return left**right
+
+
+_BINARY: dict[type[ast.operator], Callable[..., object]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: lambda left, right: left / right,
+    ast.FloorDiv: lambda left, right: left // right,
+    ast.Mod: lambda left, right: left % right,
+    ast.Pow: _power,
+}
+_COMPARED: dict[type[ast.cmpop], Callable[..., object]] = {
+    ast.Eq: lambda left, right: left == right,
+    ast.NotEq: lambda left, right: left != right,
+    ast.Lt: lambda left, right: left < right,
+    ast.LtE: lambda left, right: left <= right,
+    ast.Gt: lambda left, right: left > right,
+    ast.GtE: lambda left, right: left >= right,
+    ast.Is: lambda left, right: left is right,
+    ast.IsNot: lambda left, right: left is not right,
+    ast.In: lambda left, right: left in right,
+    ast.NotIn: lambda left, right: left not in right,
+}
+_FUNCTIONS: dict[str, Callable[..., object]] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": bool,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+}
+_FAULTS = (TypeError, ValueError, ArithmeticError)
+
+
+def condition_of(*values: Evaluated) -> str:
+    """Return the condition under which all of these hold; the first where several."""
+    return next(
+        (item.only_if for item in values if isinstance(item, Known) and item.only_if),
+        "",
+    )
+
+
+def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluated:
+    """Return what an operator makes of two values."""
+    calculate = _BINARY.get(type(operator))
+    if not isinstance(left, Known) or not isinstance(right, Known):
+        return first_unknown(left, right)
+    if calculate is None or not (_is_small(left.value) and _is_small(right.value)):
+        return Unknown("an operation that is not worked out")
+    texts = [value for value in (left.value, right.value) if isinstance(value, str)]
+    if len(texts) == 1:
+        return Unknown("an operation on a text that is not worked out")
+    return _calculated(calculate, (left, right))
+
+
+def compared(operator: ast.cmpop, left: Evaluated, right: Evaluated) -> Evaluated:
+    """Return what a comparison of two values says."""
+    compare = _COMPARED.get(type(operator))
+    if isinstance(left, Known) and isinstance(right, Known) and compare is not None:
+        return _calculated(compare, (left, right))
+    return first_unknown(left, right)
+
+
+def negated(operator: ast.unaryop, value: Evaluated) -> Evaluated:
+    """Return what a sign or `not` makes of a value."""
+    if not isinstance(value, Known):
+        return first_unknown(value)
+    if isinstance(operator, ast.Not):
+        return value._replace(value=not value.value)
+    if not isinstance(value.value, int | float):
+        return Unknown("an operation that is not worked out")
+    if isinstance(operator, ast.USub):
+        return value._replace(value=-value.value)
+    return value if isinstance(operator, ast.UAdd) else Unknown("its bits turned")
+
+
+def applied(name: str, values: Sequence[Evaluated]) -> Evaluated | None:
+    """Return what a function of Python makes of values; None for one not tabulated."""
+    function = _FUNCTIONS.get(name)
+    if function is None or not values:
+        return None
+    known = [value for value in values if isinstance(value, Known)]
+    if len(known) < len(values) or not all(_is_small(item.value) for item in known):
+        return first_unknown(*values)
+    result = _calculated(function, known)
+    if len(known) == 1 and isinstance(result, Known):
+        return result._replace(note="")  # another type of the same value
+    return result
+
+
+def _calculated(function: Callable[..., object], values: Sequence[Known]) -> Evaluated:
+    try:
+        result = function(*(item.value for item in values))
+    except _FAULTS:
+        return Unknown("an operation that fails on these values")
+    if not _is_small(result):
+        return Unknown("a number or text that is too long")
+    note = " and ".join(f"{item.value!r:.40}" for item in values)
+    return Known(result, condition_of(*values), f"worked out of {note}")
+
+
+def _is_small(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_TEXT
+    if isinstance(value, int | float):
+        return -_LARGEST <= value <= _LARGEST
+    return value is None
+
+
+def first_unknown(*values: Evaluated) -> Unknown:
+    """Return why an expression of these values has none."""
+    for value in values:
+        if isinstance(value, Unknown):
+            return value
+    for value in values:
+        if isinstance(value, Block) and value.open_reason:
+            return Unknown(value.open_reason)
+    return Unknown("what it is worked out of is not in the file")
