@@ -166,7 +166,7 @@ def _with_held(sections: Mapping[str, Any], name: str) -> dict[str, Any]:
         part["keys"] = {**moved, **part["keys"]}
         for field in ("blocks", "patterns"):
             names = [placed(k) for k in below[field] if k.startswith(beginning)]
-            part[field] = [*part[field], *names]
+            part[field] = [*names, *part[field]]  # deeper than what holds them
     return part
 
 

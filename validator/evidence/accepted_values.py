@@ -60,8 +60,8 @@ class Loader(Record):
         takes_auto: the text `auto` may stand for every number and switch.
         interpolates: a text with `${...}`, or `???`, may stand for every value.
         is_mined: the types were gathered from published files, not from declarations:
-            of texts, lists and blocks they are a hint and refuse nothing, and a whole
-            number may be any.
+            where they name texts, lists and blocks alone they are a hint and refuse
+            nothing, and a whole number may be any.
         joins_lists: a list may be written as one text of several words.
         demands: keys that the table calls required must stand in the file itself; where
             a command line may state them, their absence is no fault of the file.
@@ -216,6 +216,8 @@ def accepted(row: TypedRow, loader: Loader) -> Accepted:
     kinds = split_types(row.type)
     for kind in kinds:
         _add(result, kind, handling, loader)
+    if loader.is_mined and {"bool", "int", "float"} & {*kinds}:
+        result.anything = "any" in kinds
     if loader.takes_null or row.takes_null:
         result.take("null")
     if loader.interpolates:
