@@ -21,7 +21,7 @@ KNOWN_FIELDS = frozenset(
         "sentinels",  # values that are no amounts, each with what they mean
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
         "holds",  # launchers: rows that also stand below it, by their beginning
-        "values_of",  # a map handed on: the table, or part of it, whose types hold below
+        "values_of",  # a map handed on: the table whose types hold below, or its part
     }
 )
 _OF_FORK = frozenset(
@@ -124,7 +124,7 @@ def _values_of(
 ) -> Iterator[tuple[str, str | dict[str, Any]]]:
     """Yield the keys of a table, or below a block of it, with the values they take.
 
-    When a key came and went, and its default, is a matter of releases of that framework.
+    Releases of that framework, and its defaults, are left to it.
     """
     framework, _, block = text.partition(":")
     beginning = f"{block}." if block else ""

@@ -525,9 +525,7 @@ def _accepted(table: FrameworkKeys, name: str, format_id: str) -> Accepted:
     defaults = [step[1] for step in row.defaults if len(step) > 1]
     takes_null = None in defaults
     no_amounts = [*defaults, *(value for value, _ in row.sentinels)]
-    typed = TypedRow(
-        row.path, row.type, row.choices, row.range, takes_null, no_amounts
-    )
+    typed = TypedRow(row.path, row.type, row.choices, row.range, takes_null, no_amounts)
     return accepted(typed, loader)
 
 
