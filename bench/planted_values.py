@@ -81,12 +81,24 @@ def candidates(path: Path, rng: random.Random) -> Iterator[Fault]:
     """Yield the faults that a file can have, in random order."""
     text = path.read_text("utf-8")
     for keyed, table in keyed_files(path):
+        # the number of steps takes the place of the number of epochs
+        is_bounded = any(
+            key.path[-1] == "max_steps" and _number(key.value) > 0 for key in keyed.keys
+        )
         keys = [
-            key for key in keyed.keys if not key.is_block and table.is_known(key.path)
+            key
+            for key in keyed.keys
+            if not key.is_block
+            and table.is_known(key.path)
+            and not (is_bounded and str(key.path[-1]).endswith("epochs"))
         ]
         rng.shuffle(keys)
         for key in keys:
             yield from _faults(path, text, keyed.format, key, rng)
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0
 
 
 def print_census(folder: Path) -> None:
