@@ -194,8 +194,8 @@ def errors_of(name: str, text: str, folder: Path) -> list[tuple[str, str]]:
 def _errors(plan: JudgedPlan) -> Iterator[tuple[str, str]]:
     for located in plan.findings:
         finding = located.finding
-        is_told = finding.level == "error" or finding.rule == GOES_ON
-        if finding.outcome == "fail" and is_told:
+        is_counted = finding.level == "error" or finding.rule == GOES_ON
+        if finding.outcome == "fail" and is_counted:
             for place in finding.places:
                 yield finding.rule, place.key
 

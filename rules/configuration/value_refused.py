@@ -7,9 +7,8 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in before the framework reads them, and
-choices of a command line with flags that no release has: its parser is a fork. Where
-training scripts define keys of their own and the file has some, words that a script may
-take for a key of the same name; a word one letter off a choice is a slip there, too.
+choices of a command line with flags that no release has: its parser is a fork. Where a
+script defines keys of its own, words that it may take, but none one letter off a choice.
 
 Where it does not apply: keys that the table lists without a type, and files of formats
 without a table; numbers and switches written as texts (refused_value_type).
@@ -102,8 +101,8 @@ def _faults(
             is_choice = fault is not None and fault.kind == "choice"
             is_open = is_filler or (loader.closes_choices and is_fork and is_choice)
             is_own = has_own_keys and table.is_open(key.path)
-            is_slip = fault is not None and fault.is_slip
-            is_open = is_open or (is_own and _is_worded(taken) and not is_slip)
+            if is_own and _is_worded(taken):
+                is_open |= fault is not None and not fault.is_slip
             if fault is not None and not is_open:
                 yield file, key, fault
 
