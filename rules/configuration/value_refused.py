@@ -7,8 +7,8 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in before the framework reads them, and
-choices of a command line with flags that no release has: its parser is a fork. Where a
-script defines keys of its own, words that it may take, but none one letter off a choice.
+choices of a command line with flags that no release has, as a fork parses it. Where a
+script defines keys of its own, words that it may take, none one letter off a choice.
 
 Where it does not apply: keys that the table lists without a type, and files of formats
 without a table; numbers and switches written as texts (refused_value_type).
