@@ -14,7 +14,7 @@ from oracles.examples import (
     example_results,
     examples,
 )
-from oracles.page import OracleReport, argument, page
+from oracles.page import OracleReport, page
 from oracles.registry import registry
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("oracle_stand_in.py")))
@@ -134,7 +134,7 @@ def test_relations_of_an_oracle_that_do_not_exist_are_noticed() -> None:
     wrong = [
         f"{oracle.name}: {row}"
         for oracle in registry().oracles
-        for row in {*oracle.rows, *oracle.cannot} - {e.id for e in examples(oracle)}
+        for row in {*oracle.rows, *oracle.argued} - {e.id for e in examples(oracle)}
     ]
     assert wrong == []
 
@@ -160,7 +160,7 @@ def test_the_page_says_what_both_sides_say() -> None:
     yes, no = Answer("", accepted=True), Answer("", accepted=False, message="Bad: |x")
     rows = [
         ExampleResult("it", "a-b", "refused", "why", "", no, yes),
-        ExampleResult("it", "a-c", "refused", "both", "", yes, yes),
+        ExampleResult("it", "a-c", "refused", "both", "", yes, yes, "refused later"),
         ExampleResult("it", "a-d", "warned", "old", "", yes, yes),
         ExampleResult("it", "a-e", "refused", "far", "holds from 9 on"),
     ]
@@ -178,7 +178,7 @@ def test_the_page_says_what_both_sides_say() -> None:
             OracleReport("it", "it 1.0", "its loader", rows, plain, results),
             OracleReport("other", "other 2.0", skipped="no network"),
         ],
-        {"it/a-c/example": "refused later", "it/value_refused: *": "not typed"},
+        {"it/value_refused: word": "not typed"},
     )
     lines = text.splitlines()
     at = lines.index("## The oracles")
@@ -193,11 +193,12 @@ def test_the_page_says_what_both_sides_say() -> None:
         "## Relations",
         "",
         (
-            "| oracle | rows | refused, as we say | of | accepted, as we say | of "
-            "| warning seen | mended twin accepted | of | cannot be asked |"
+            "| oracle | rows | agrees | disagrees, argued | disagrees, not argued "
+            "| not asked | agrees, of those asked | warning seen |"
         ),
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| it | 4 | 1 | 2 | 1 | 1 | 0 | 3 | 3 | 1 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| it | 4 | 2 | 1 | 0 | 1 | 67% | 0 |",
+        "| all | 4 | 2 | 1 | 0 | 1 | 67% | 0 |",
         "",
         "## Published files and single edits",
         "",
@@ -222,19 +223,12 @@ def test_the_page_says_what_both_sides_say() -> None:
         "| `it/f.yaml/lr=two` | 1 | Bad: \\|x | accepts | not argued yet |",
         "| `it/value_refused: word` | 2 | accepts | lr two; wd two | not typed |",
         "",
-        "## Relations that cannot be asked about",
+        "## Relations that are not asked about",
         "",
         "| relation | why |",
         "| --- | --- |",
         "| it/a-e | holds from 9 on |",
     ]
-
-
-def test_an_argument_holds_for_a_name_or_a_pattern() -> None:
-    argued = {"it/a": "by name", "it/*=[1, 2]": "a list"}
-    assert argument("it/a", argued) == "by name"
-    assert argument("it/f.yaml/lr=[1, 2]", argued) == "a list"
-    assert argument("it/b", argued) == "not argued yet"
 
 
 def test_a_case_is_asked_once_until_its_driver_changes(tmp_path: Path) -> None:
@@ -249,14 +243,15 @@ def test_a_case_is_asked_once_until_its_driver_changes(tmp_path: Path) -> None:
         kept_answers(nobody, [case], 5.0, kept, "v2")
 
 
-def test_what_runs_after_an_oracle_or_is_of_another_release_is_not_asked() -> None:
+def test_what_runs_after_an_oracle_is_asked_and_argued() -> None:
     known = {oracle.name: oracle for oracle in registry().oracles}
-    reasons = {row.id: row.reason for row in examples(known["llamafactory"])}
-    assert reasons["quantization-bits-of-hqq"] == "runs where the model is loaded"
-    assert reasons["kt-activation-without-kt"] == (
+    rows = {row.id: row for row in examples(known["llamafactory"])}
+    later = rows["quantization-bits-of-hqq"]
+    assert (later.reason, later.argument) == ("", "runs where the model is loaded")
+    assert rows["kt-activation-without-kt"].reason == (
         "speaks of kt_cpu_activation, which newer releases have"
     )
-    assert reasons["lora-with-galore"] == ""
+    assert rows["lora-with-galore"].argument == ""
 
 
 def test_null_takes_a_key_off_the_base() -> None:

@@ -44,7 +44,7 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
     """Each compiled file with the text that it must have."""
     tables = {name: read_source(f"frameworks/{name}") for name in framework_names()}
     for name, table in tables.items():
-        compiled = _rendered(compile_framework(table), FRAMEWORK_LEVELS)
+        compiled = _rendered(compile_framework(table, tables), FRAMEWORK_LEVELS)
         yield compiled_path(name), compiled + "\n"
     forks = compile_forks(read_source("forks/megatron-lm"))
     yield compiled_path(forks_name("megatron-lm")), _rendered(forks, 0) + "\n"

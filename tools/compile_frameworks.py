@@ -1,6 +1,6 @@
 """Compiles the key tables of the frameworks: YAML with sources to JSON for the run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -10,6 +10,7 @@ FAMILIES = {
     "hf-model-config": "transformers",
 }
 CARRIED = (*("choices", "range", "deprecated", "deprecated_by", "renamed", "aliases"),)
+VALUES = ("choices", "range", "sentinels")
 FREE = ("map", "object", "any", "list")
 KNOWN_FIELDS = frozenset(
     {
@@ -20,6 +21,7 @@ KNOWN_FIELDS = frozenset(
         "sentinels",  # values that are no amounts, each with what they mean
         *("dest", "action"),  # Megatron-LM: what the flag sets, and how
         "holds",  # launchers: rows that also stand below it, by their beginning
+        "values_of",  # a map handed on: the table whose types hold below, or its part
     }
 )
 _OF_FORK = frozenset(
@@ -28,8 +30,13 @@ _OF_FORK = frozenset(
 COMPUTED = "computed"  # in a default_history: worked out by the framework
 
 
-def compile_framework(table: Row) -> dict[str, Any]:
-    """What a run needs of one table; raises ValueError for a row that is malformed."""
+def compile_framework(table: Row, tables: Mapping[str, Row]) -> dict[str, Any]:
+    """What a run needs of one table; raises ValueError for a row that is malformed.
+
+    Args:
+        table: the one to compile.
+        tables: all, by name: maps are handed on to classes of other frameworks.
+    """
     rows: list[Row] = table["keys"]
     for row in rows:
         unknown = row.keys() - KNOWN_FIELDS
@@ -42,7 +49,9 @@ def compile_framework(table: Row) -> dict[str, Any]:
         "family": FAMILIES.get(table["framework"], table["framework"]),
         "versions": [_plain_version(row["version"]) for row in table["versions"]],
         **{name: table[name] for name in ("loaders", "packages") if name in table},
-        "sections": {section: _compile_section(table, section) for section in sections},
+        "sections": {
+            section: _compile_section(table, section, tables) for section in sections
+        },
     }
 
 
@@ -76,7 +85,9 @@ def _within(section: str, path: str) -> str | None:
     return path[len(section) + bool(section) :] if _section(path) == section else None
 
 
-def _compile_section(table: Row, section: str) -> dict[str, Any]:
+def _compile_section(
+    table: Row, section: str, tables: Mapping[str, Row]
+) -> dict[str, Any]:
     rows = {
         name: row
         for row in table["keys"]
@@ -84,9 +95,13 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
     }
     keys = {name: _compile_row(section, row) for name, row in rows.items()}
     for name, row in rows.items():
-        below = any(other.startswith((f"{name}.", f"{name}[].")) for other in rows)
-        if not below and any(kind in row["type"] for kind in FREE):
+        has_own = any(other.startswith((f"{name}.", f"{name}[].")) for other in rows)
+        if not has_own and any(kind in row["type"] for kind in FREE):
             keys.setdefault(name if name.endswith("*") else f"{name}.**", "any")
+        if "values_of" in row:
+            below = name.removesuffix(".**")
+            for inner, values in _values_of(row["values_of"], tables):
+                keys.setdefault(f"{below}.{inner}", values)
     blocks = sorted(_blocks(rows))
     return {
         "unknown_keys": _compile_policy(table["unknown_key_policy"], section),
@@ -102,6 +117,23 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         "holds": {name: row["holds"] for name, row in rows.items() if "holds" in row},
         "keys": keys,
     }
+
+
+def _values_of(
+    text: str, tables: Mapping[str, Row]
+) -> Iterator[tuple[str, str | dict[str, Any]]]:
+    """Yield the keys of a table, or below a block of it, with the values they take.
+
+    Releases of that framework, and its defaults, are left to it.
+    """
+    framework, _, block = text.partition(":")
+    beginning = f"{block}." if block else ""
+    for row in tables[framework]["keys"]:
+        path = row["path"]
+        if path.startswith(beginning) and "*" not in path and row["type"] != "any":
+            taken = {name: row[name] for name in VALUES if name in row}
+            compiled = _compile_row("", {"path": path, "type": row["type"], **taken})
+            yield path.removeprefix(beginning), compiled
 
 
 def is_required(row: Row) -> bool:

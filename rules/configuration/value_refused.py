@@ -7,9 +7,9 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in before the framework reads them,
-choices of a parser that shows itself as a fork's, words like no choice where a copy of
-the framework lies beside the file, and words under a key that a training script may
-define itself.
+choices of a parser that shows itself as a fork's; where a copy of the framework lies
+beside the file, or a script defines keys of its own, words that it may take, none one
+letter off a choice.
 
 Where it does not apply: keys without a type in the table, files of formats without a
 table; numbers and switches written as texts (refused_value_type).
@@ -51,7 +51,7 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             continue
         name, value = key.place.key, shown_value(key.value)
         reader = file.catalogue.reader if file.catalogue else ""
-        is_own = file.is_beside_source and file.version is None and not fault.meant
+        is_own = file.is_beside_source and file.version is None and not fault.is_slip
         if fault.kind == "choice" and (file.has_open_choices or is_own):
             yield unknown(
                 f"{name} {value}: {reader} takes {fault.takes}, and a fork may read it",
@@ -106,8 +106,9 @@ def _faults(
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
             is_own = has_own_keys and table.is_open(key.path) and _is_worded(taken)
-            if fault is not None and not (is_filler or is_own):
-                yield file, key, fault
+            if fault is None or is_filler or (is_own and not fault.is_slip):
+                continue
+            yield file, key, fault
 
 
 def _is_worded(taken: Accepted | None) -> bool:

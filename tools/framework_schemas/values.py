@@ -34,6 +34,9 @@ def schema_of_value(row: Row, loader: Loader) -> Schema:
                 taken.bounds, str(row.get("range", "")).split(","), strict=False
             )
         )
+    if taken.bounds and row.get("sentinels"):
+        meant = [sentinel["value"] for sentinel in row["sentinels"]]
+        return {"anyOf": [{"enum": meant}, result]}
     return result
 
 

@@ -19,7 +19,14 @@ REFUSING = ("refused", "removed")
 class Example(NamedTuple):
     """A relation of a table, with both of its examples as cases.
 
-    reason: why the oracle cannot be asked; empty where it can.
+    Attributes:
+        id: of the relation.
+        kind: what the table says that the framework does.
+        text: its reason.
+        reason: why the oracle is not asked; empty where it is.
+        cases: the example and its mended twin.
+        argument: why it may say another thing; empty where nothing is known.
+
     """
 
     id: str
@@ -27,6 +34,7 @@ class Example(NamedTuple):
     text: str
     reason: str = ""
     cases: tuple[Case, ...] = ()
+    argument: str = ""
 
 
 class ExampleResult(NamedTuple):
@@ -39,6 +47,12 @@ class ExampleResult(NamedTuple):
     reason: str = ""
     example: Answer | None = None
     mended: Answer | None = None
+    argument: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the oracle does with both what the table says."""
+        return self.example_agrees and self.mended_agrees
 
     @property
     def is_askable(self) -> bool:
@@ -87,8 +101,9 @@ def examples(oracle: Oracle, folder: Path = FOLDER) -> list[Example]:
 
 
 def _example(oracle: Oracle, row: Mapping[str, Any]) -> Example:
-    known = Example(row["id"], row["kind"], row["reason"])
-    reason = oracle.cannot.get(row["id"], "") or _reason(oracle, row)
+    argument = oracle.argued.get(row["id"], "") or _argument(oracle, row)
+    known = Example(row["id"], row["kind"], row["reason"], argument=argument)
+    reason = _reason(oracle, row)
     if reason:
         return known._replace(reason=reason)
     base = based(oracle, row)
@@ -115,9 +130,14 @@ def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
         return f"holds from {since} on"
     if until is not None and not release.surely_before(parse_version(str(until))):
         return f"held until {until}"
+    return _absent(oracle, row)
+
+
+def _argument(oracle: Oracle, row: Mapping[str, Any]) -> str:
+    """Return what runs after the oracle and refuses a row, or an empty text."""
     source = str(row["source"])
     after = (text for where, text in oracle.later.items() if re.search(where, source))
-    return next(after, "") or _absent(oracle, row)
+    return next(after, "")
 
 
 def _absent(oracle: Oracle, row: Mapping[str, Any]) -> str:
@@ -192,7 +212,9 @@ def example_results(
     """Yield each row with its answers."""
     by_id = {answer.id: answer for answer in given}
     for row in rows:
-        result = ExampleResult(oracle.name, row.id, row.kind, row.text, row.reason)
+        result = ExampleResult(
+            oracle.name, row.id, row.kind, row.text, row.reason, argument=row.argument
+        )
         if row.reason:
             yield result
             continue

@@ -23,7 +23,11 @@ says so, and its mended twin accepted. An **edit** is one wrong value in a publi
 file that the framework accepts as it is; speccheck refuses it where it reports an error
 that it does not report of the file as it is. Scripts read keys that no framework knows,
 so only values are edited. Most loaders check few types: what they accept may still stop
-the run where the value is first used, which no loader says."""
+the run where the value is first used, which no loader says.
+
+A row **disagrees** where the oracle was asked and says another thing: what refuses the
+row may run after the oracle, and the argument says so. It is **not asked** where the
+example speaks of another file, of the plan, or of keys which its release lacks."""
 
 
 class Disagreement(NamedTuple):
@@ -33,6 +37,7 @@ class Disagreement(NamedTuple):
     framework: str
     speccheck: str
     cases: int = 1
+    argument: str = ""
 
 
 class OracleReport(NamedTuple):
@@ -100,12 +105,13 @@ def _lines(reports: Sequence[OracleReport], argued: Mapping[str, str]) -> Iterat
     yield "## Relations"
     yield ""
     yield (
-        "| oracle | rows | refused, as we say | of | accepted, as we say | of "
-        "| warning seen | mended twin accepted | of | cannot be asked |"
+        "| oracle | rows | agrees | disagrees, argued | disagrees, not argued "
+        "| not asked | agrees, of those asked | warning seen |"
     )
-    yield "| --- |" + " ---: |" * 9
+    yield "| --- |" + " ---: |" * 7
     for report in present:
-        yield _example_row(report)
+        yield _example_row(report.name, report.examples)
+    yield _example_row("all", [row for report in present for row in report.examples])
     yield ""
     yield "## Published files and single edits"
     yield ""
@@ -122,7 +128,7 @@ def _lines(reports: Sequence[OracleReport], argued: Mapping[str, str]) -> Iterat
     yield "## Disagreements"
     yield ""
     yield from _disagreements(present, argued)
-    yield "## Relations that cannot be asked about"
+    yield "## Relations that are not asked about"
     yield ""
     yield "| relation | why |"
     yield "| --- | --- |"
@@ -132,22 +138,21 @@ def _lines(reports: Sequence[OracleReport], argued: Mapping[str, str]) -> Iterat
                 yield f"| {report.name}/{row.id} | {cell(row.reason)} |"
 
 
-def _example_row(report: OracleReport) -> str:
-    rows = [row for row in report.examples if row.is_askable]
-    refused = [row for row in rows if row.is_refusal]
+def _example_row(name: str, results: Sequence[ExampleResult]) -> str:
+    rows = [row for row in results if row.is_askable]
+    agreeing = sum(row.agrees for row in rows)
+    argued = sum(bool(row.argument) and not row.agrees for row in rows)
     others = [row for row in rows if not row.is_refusal]
     numbers = (
-        len(report.examples),
-        sum(row.example_agrees for row in refused),
-        len(refused),
-        sum(row.example_agrees for row in others),
-        len(others),
+        len(results),
+        agreeing,
+        argued,
+        len(rows) - agreeing - argued,
+        len(results) - len(rows),
+        _share(agreeing, len(rows) - agreeing),
         sum(row.is_heard for row in others),
-        sum(row.mended_agrees for row in rows),
-        len(rows),
-        len(report.examples) - len(rows),
     )
-    return f"| {report.name} | {' | '.join(map(str, numbers))} |"
+    return f"| {name} | {' | '.join(map(str, numbers))} |"
 
 
 def _text_row(report: OracleReport) -> str:
@@ -173,7 +178,7 @@ def _disagreements(
     reports: Sequence[OracleReport], argued: Mapping[str, str]
 ) -> Iterator[str]:
     rows = [row for report in reports for row in disagreements(report)]
-    left = sum(argument(row.id, argued) == NOT_ARGUED for row in rows)
+    left = sum(_argument(row, argued) == NOT_ARGUED for row in rows)
     count = sum(row.cases for row in rows)
     yield f"{len(rows)} rows of {count} cases, {left} of them not argued yet."
     yield ""
@@ -186,7 +191,7 @@ def _disagreements(
         yield "| case | cases | the framework | speccheck | argument |"
         yield "| --- | ---: | --- | --- | --- |"
         for row in own:
-            words = (row.framework, row.speccheck, argument(row.id, argued))
+            words = (row.framework, row.speccheck, _argument(row, argued))
             cells = " | ".join(map(cell, words))
             yield f"| `{cell(row.id)}` | {row.cases} | {cells} |"
         yield ""
@@ -200,11 +205,17 @@ def disagreements(report: OracleReport) -> Iterator[Disagreement]:
         name = f"{report.name}/{row.id}"
         if not row.example_agrees:
             yield Disagreement(
-                f"{name}/example", said(row.example.message), f"{row.kind}: {row.text}"
+                f"{name}/example",
+                said(row.example.message),
+                f"{row.kind}: {row.text}",
+                argument=row.argument,
             )
         if not row.mended_agrees:
             yield Disagreement(
-                f"{name}/mended", said(row.mended.message), "mended, so accepted"
+                f"{name}/mended",
+                said(row.mended.message),
+                "mended, so accepted",
+                argument=row.argument,
             )
     taken = [result for result in report.plain if result.answer.accepted]
     yield from _alike(report.name, taken)
@@ -240,14 +251,9 @@ def said(message: str) -> str:
     return text or "accepts"
 
 
-def argument(id_: str, argued: Mapping[str, str]) -> str:
-    """Return why both sides say other things of a case; `*` in a name is any text."""
-    if id_ in argued:
-        return argued[id_]
-    for pattern, reason in argued.items():
-        if re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), id_):
-            return reason
-    return NOT_ARGUED
+def _argument(row: Disagreement, argued: Mapping[str, str]) -> str:
+    """Return why both sides say other things of a case."""
+    return argued.get(row.id) or row.argument or NOT_ARGUED
 
 
 def cell(text: str) -> str:

@@ -42,8 +42,9 @@ class Oracle(NamedTuple):
         where: further keys of the base, by a key of the example that asks for them.
         rows: further keys of the base, by relation; null takes one off.
         files: that lie beside each example.
-        cannot: relations that it cannot be asked about, with the reason.
-        later: what runs after it, by a pattern of the source that a relation names.
+        argued: why it says another thing of a relation, by relation.
+        later: the same, by a pattern of the source that relations name: what refuses
+            them runs after it.
 
     """
 
@@ -58,7 +59,7 @@ class Oracle(NamedTuple):
     where: Mapping[str, Mapping[str, Any]] = {}
     rows: Mapping[str, Mapping[str, Any]] = {}
     files: Mapping[str, str] = {}
-    cannot: Mapping[str, str] = {}
+    argued: Mapping[str, str] = {}
     later: Mapping[str, str] = {}
 
     @property

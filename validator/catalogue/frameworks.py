@@ -164,9 +164,11 @@ def _with_held(sections: Mapping[str, Any], name: str) -> dict[str, Any]:
         rows = below["keys"].items()
         moved = {placed(k): row for k, row in rows if k.startswith(beginning)}
         part["keys"] = {**moved, **part["keys"]}
-        for field in ("blocks", "patterns"):
-            names = [placed(k) for k in below[field] if k.startswith(beginning)]
-            part[field] = [*part[field], *names]
+        blocks = [placed(k) for k in below["blocks"] if k.startswith(beginning)]
+        part["blocks"] = [*part["blocks"], *blocks]
+        # deeper than what holds them
+        free = [name for name in (*moved, *blocks) if "*" in name]
+        part["patterns"] = [*free, *part["patterns"]]
     return part
 
 

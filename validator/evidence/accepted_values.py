@@ -32,6 +32,8 @@ UNDERSCORED = r"^[-+]?\d+(_\d+)+(\.\d*)?$"
 SWITCH_WORDS = r"^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
 SWITCH_TEXT = r"^([Tt]rue|TRUE|[Ff]alse|FALSE|[01yYnNtTfF])$"
 AUTO = r"^auto$"
+# An amount of a Kubernetes resource: apimachinery, resource.MustParse.
+QUANTITY_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?$"
 INTERPOLATED = r"\$\{|^\?\?\?$"
 BOUND = lazy_pattern(r"(>=|<=|>|<)\s*(-?[\d.]+)")
 _LIST = lazy_pattern(r"list\[(.*)\]")
@@ -58,8 +60,8 @@ class Loader(Record):
         takes_auto: the text `auto` may stand for every number and switch.
         interpolates: a text with `${...}`, or `???`, may stand for every value.
         is_mined: the types were gathered from published files, not from declarations:
-            of texts, lists and blocks they are a hint and refuse nothing, and a whole
-            number may be any.
+            where they name texts, lists and blocks alone they are a hint and refuse
+            nothing, and a whole number may be any.
         joins_lists: a list may be written as one text of several words.
         demands: keys that the table calls required must stand in the file itself; where
             a command line may state them, their absence is no fault of the file.
@@ -103,6 +105,7 @@ class TypedRow(NamedTuple):
         choices: the values that are taken, where they are listed.
         range: bounds of a number: `>= 0, < 1`.
         takes_null: null is declared, or a default of some release.
+        no_amounts: sentinels and defaults, which are taken whatever the range.
     """
 
     path: str
@@ -110,6 +113,7 @@ class TypedRow(NamedTuple):
     choices: Sequence[Any] = ()
     range: str = ""
     takes_null: bool = False
+    no_amounts: Sequence[Any] = ()
 
 
 class Accepted:
@@ -125,6 +129,7 @@ class Accepted:
         any_list: a list of anything is taken.
         anything: every value is taken.
         bounds: sign and number, of numbers.
+        unbounded: values that are taken although they lie outside.
     """
 
     def __init__(self) -> None:
@@ -138,6 +143,7 @@ class Accepted:
         self.any_list = False
         self.anything = False
         self.bounds: tuple[tuple[str, float], ...] = ()
+        self.unbounded: frozenset[str] = frozenset()
 
     def take(self, *names: str, word: str = "") -> None:
         """Let values of these types stand here."""
@@ -210,6 +216,8 @@ def accepted(row: TypedRow, loader: Loader) -> Accepted:
     kinds = split_types(row.type)
     for kind in kinds:
         _add(result, kind, handling, loader)
+    if loader.is_mined and {"bool", "int", "float"} & {*kinds}:
+        result.anything = "any" in kinds
     if loader.takes_null or row.takes_null:
         result.take("null")
     if loader.interpolates:
@@ -225,6 +233,7 @@ def accepted(row: TypedRow, loader: Loader) -> Accepted:
         result.bounds = tuple(
             (sign, float(number)) for sign, number in BOUND.findall(row.range)
         )
+        result.unbounded = frozenset(map(str, row.no_amounts))
     return result
 
 
@@ -277,6 +286,9 @@ def _add(result: Accepted, kind: str, handling: Handling, loader: Loader) -> Non
         if loader.takes_scalars_as_text:
             result.take("boolean", "number")
         result.anything |= loader.is_mined
+    elif kind == "quantity":
+        result.take("number", word="a number")
+        result.take_text(QUANTITY_TEXT, "a quantity such as 500m or 16Gi")
     elif kind in _BLOCKS:
         result.take("object", word="a block")
         result.anything |= loader.is_mined
@@ -357,11 +369,13 @@ class ValueFault(Record):
         kind: `type` and `choice`: another value is wanted; `range`: it lies outside.
         takes: what the key takes, in words.
         meant: the choice that it is nearest to; empty where it is like none of them.
+        is_slip: one letter parts the value from that choice, so it is no other word.
     """
 
     kind: Literal["type", "choice", "range"]
     takes: str
     meant: str = ""
+    is_slip: bool = False
 
 
 def value_fault(taken: Accepted, value: object) -> ValueFault | None:
@@ -385,17 +399,20 @@ def _fault_of_scalar(taken: Accepted, _: str, value: object) -> ValueFault | Non
 
 def _fault(taken: Accepted, value: object) -> ValueFault | None:
     if taken.takes(value):
-        broken = _broken_bound(taken.bounds, value) if taken.bounds else ""
+        is_bounded = taken.bounds and str(value) not in taken.unbounded
+        broken = _broken_bound(taken.bounds, value) if is_bounded else ""
         return ValueFault("range", broken) if broken else None
     if (value == [] and "boolean" in taken.types) or is_filled_in(value):
         return None
     words = [choice for choice in taken.choices if isinstance(choice, str)]
     if words and isinstance(value, str):
-        from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
+        from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
 
-        meant = nearest(value.lower(), (word.lower() for word in words))
+        written = value.lower()
+        meant = spelling.nearest(written, (word.lower() for word in words), 0.5)
         exact = next((word for word in words if word.lower() == meant), "")
-        return ValueFault("choice", taken.in_words(), exact)
+        is_slip = meant is not None and spelling.is_slip(written, meant)
+        return ValueFault("choice", taken.in_words(), exact, is_slip)
     return ValueFault("type", taken.in_words())
 
 

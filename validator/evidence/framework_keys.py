@@ -524,8 +524,10 @@ def _accepted(table: FrameworkKeys, name: str, format_id: str) -> Accepted:
     row = table.rows.get(name)
     if row is None:
         return accepted_block(loader)
-    takes_null = any(len(step) > 1 and step[1] is None for step in row.defaults)
-    typed = TypedRow(row.path, row.type, row.choices, row.range, takes_null)
+    defaults = [step[1] for step in row.defaults if len(step) > 1]
+    takes_null = None in defaults
+    no_amounts = [*defaults, *(value for value, _ in row.sentinels)]
+    typed = TypedRow(row.path, row.type, row.choices, row.range, takes_null, no_amounts)
     return accepted(typed, loader)
 
 

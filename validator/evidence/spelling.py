@@ -41,6 +41,17 @@ def distance(left: str, right: str) -> int:
     return row[-1]
 
 
+def is_slip(written: str, meant: str) -> bool:
+    """Return whether one edit parts two words, which are too long to be two words.
+
+    Another digit is another word: `fp16` is none of `fp32`, `bfloat1` one of
+    `bfloat16`.
+    """
+    is_long = len(meant) >= SHORT_WORD
+    has_other_digit = len(written) == len(meant) and _digits(written) != _digits(meant)
+    return is_long and not has_other_digit and distance(written, meant) == 1
+
+
 def _edits_up_to(most: int, left: str, right: str) -> int | None:
     """Return the distance of two texts; None where it is above `most`.
 
