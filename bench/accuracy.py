@@ -29,7 +29,7 @@ _NAME_WIDTH = 26  # longer names are cut, so that all columns fit into 80
 
 
 def table(groups: Iterable[Group]) -> Table:
-    """The groups of all tables, one line each."""
+    """Return the groups of all tables, one line each."""
     shown = Table(
         title="Errors in percent; out: of the band; beyond: a bound",
         box=None,

@@ -33,7 +33,7 @@ _SMALL_PERCENT = 0.1
 
 
 def page(predictions: Sequence[Prediction]) -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     groups = grouped(predictions)
     lines = [_INTRODUCTION]
     lines += [
@@ -130,13 +130,13 @@ def _title(group: Group) -> str:
 
 
 def anchor(group: Group) -> str:
-    """Where a heading of the page is, as Markdown pages name it."""
+    """Return where a heading of the page is, as Markdown pages name it."""
     kept = (text for text in _title(group).lower() if text.isalnum() or text in " -_")
     return "".join(kept).replace(" ", "-")
 
 
 def number_text(number: float | None) -> str:
-    """Five digits, or all of a whole number."""
+    """Return five digits, or all of a whole number."""
     if number is None:
         return ""
     if abs(number) >= _EXACT_DIGITS or isinstance(number, int):
@@ -145,7 +145,7 @@ def number_text(number: float | None) -> str:
 
 
 def percent_text(percent: float | None, *, sign: bool = True) -> str:
-    """One decimal; three for what one decimal would hide."""
+    """Return one decimal; three for what one decimal would hide."""
     if percent is None:
         return ""
     text = f"{percent:+.3f}" if abs(percent) < _SMALL_PERCENT else f"{percent:+.1f}"
@@ -155,7 +155,7 @@ def percent_text(percent: float | None, *, sign: bool = True) -> str:
 
 
 def band_text(group: Group) -> str:
-    """The bands of a group: one number, or the least and the most."""
+    """Return the bands of a group: one number, or the least and the most."""
     bands = group.bands
     if not bands:
         return ""
@@ -164,6 +164,6 @@ def band_text(group: Group) -> str:
 
 
 def band_rows_text(group: Group) -> str:
-    """How many rows the bands are for, where they are not for all."""
+    """Return how many rows the bands are for, where they are not for all."""
     count = sum(row.band_percent is not None for row in group.rows)
     return f" on {count} rows" if 0 < count < len(group.errors) else ""

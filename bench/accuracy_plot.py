@@ -30,7 +30,7 @@ _NAMED_UNITS = 2  # more do not fit below a panel
 
 
 def draw(predictions: Sequence[Prediction]) -> str:
-    """The plot as SVG."""
+    """Return the plot as SVG."""
     # An extra, and without types: nothing but this function needs it.
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
@@ -96,7 +96,7 @@ def _units(groups: Iterable[Group]) -> str:
 
 
 def _points(rows: Iterable[Prediction]) -> list[tuple[float, float]]:
-    """What logarithmic axes can show: published, predicted."""
+    """Return what logarithmic axes can show: published, predicted."""
     return [
         (row.published, row.predicted)
         for row in rows

@@ -64,7 +64,7 @@ _THRESHOLDS = {
 
 
 def page(judged: Sequence[Judged]) -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     runs = [item for item in judged if item.row["kind"] == "measured"]
     thresholds = [item for item in judged if item.row["kind"] != "measured"]
     floors = Floors()
@@ -132,7 +132,7 @@ def _few(runs: Sequence[Judged]) -> str:
 
 
 def _average() -> Iterator[str]:
-    """The run whose average would fail any threshold, and which is fine."""
+    """Yield the run whose average fails any threshold, though it is fine."""
     document = whole_table("dgxh100")
     findings = judge_snapshot(document, INSTANCES["DGX H100"], "preflight")
     (floor,) = (finding for finding in findings if finding.clause == "COMM-010")

@@ -52,7 +52,7 @@ _NOTHING = "no published figure of it is in the catalogue: all stays open"
 
 
 def page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     dry_runs = [dry_run(name) for name in TYPES]
     lines = [_INTRODUCTION, "## Ten types of machines", ""]
     lines += _overview(dry_runs)
@@ -83,7 +83,7 @@ def _overview(dry_runs: Sequence[DryRun]) -> Iterator[str]:
 
 
 def _named(settled: Sequence[Settled], outcome: str) -> str:
-    """Clauses of one outcome, musts first."""
+    """Return the clauses of one outcome, musts first."""
     there = [item for item in settled if item.outcome == outcome]
     there.sort(key=lambda settled: settled.level != "must")
     return ", ".join(

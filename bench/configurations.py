@@ -10,7 +10,7 @@ FILES_IN_A_FOLDER = 10
 
 
 def fill(template: Path, number: int) -> str:
-    """The text of a template, made different from its siblings by `number`."""
+    """Return the text of a template, made different from its siblings by `number`."""
     text = template.read_text(encoding="utf-8")
     return text.replace("@SMALL@", str(1 + number % 8)).replace(
         "@LARGE@", str(100 + number)
@@ -28,7 +28,7 @@ def write_from_templates(folder: Path, count: int) -> str:
 
 
 def _target(folder: Path, number: int, kinds: int, template: Path) -> Path:
-    """Some files to a folder, all of one format, as in a real repository."""
+    """Write some files of one format into a folder, as in a real repository."""
     home = folder / template.stem / str(number // (kinds * FILES_IN_A_FOLDER))
     home.mkdir(parents=True, exist_ok=True)
     return home / f"{number}-{template.name}"

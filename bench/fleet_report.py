@@ -32,14 +32,14 @@ _FLEET = "pre"
 
 
 def report() -> str:
-    """64 nodes with three faults, with the colours of a terminal."""
+    """Return 64 nodes with three faults, with the colours of a terminal."""
     with a_fleet(64, _FAULTS / "plan.yaml") as fleet_context:
         return shown(fleet_context, WIDTH)
 
 
 @contextmanager
 def a_fleet(nodes: int, faults: Path) -> Generator[FleetContext]:
-    """A fleet as it was judged, while its files are there."""
+    """Yield a fleet as it was judged, while its files are there."""
     before = Path.cwd()
     with TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -57,7 +57,7 @@ def a_fleet(nodes: int, faults: Path) -> Generator[FleetContext]:
 
 
 def shown(context: FleetContext, width: int) -> str:
-    """The report, with the colours of a terminal."""
+    """Return the report as a terminal shows it, with colours."""
     style = Style(colour=True, unicode=True, width=width)
     return "".join(fleet_text(context, style)).rstrip("\n")
 

@@ -23,7 +23,7 @@ _NOT_RUN = re.compile(r"\n\n\d+ (?:required|recommended) checks? could not run")
 
 
 def report() -> str:
-    """The report with the colours of a terminal, as far as it is shown."""
+    """Return the report with the colours of a terminal, as far as it is shown."""
     before = Path.cwd()
     os.chdir(ROOT / FOLDER)
     try:
@@ -38,7 +38,7 @@ def report() -> str:
 
 
 def picture() -> str:
-    """The same as SVG."""
+    """Return the same as SVG."""
     return terminal_picture(report(), title="speccheck node.json")
 
 

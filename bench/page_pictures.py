@@ -26,7 +26,7 @@ _NODES = "1000"
 
 
 def certificate_text() -> str:
-    """The page of the example, with a picture of a synthetic machine of its type."""
+    """Return the page of the example, with a synthetic machine of its type."""
     predicate = json.loads(CERTIFICATE.read_text("utf-8"))
     snapshot = healthy_node(predicate["instance_type"])
     layout = layout_of_node(node_of(snapshot, "node0001.json"))
@@ -35,7 +35,7 @@ def certificate_text() -> str:
 
 
 def fleet_page(folder: Path) -> Path:
-    """The page of a synthetic fleet with faults of thirteen kinds."""
+    """Return the page of a synthetic fleet with faults of thirteen kinds."""
     os.chdir(folder)
     words = ["--nodes", _NODES, "--faults", str(FAULTS), "--quiet"]
     if main(["simulate", *words, "--out", "pre.jsonl.gz"]) != 0:

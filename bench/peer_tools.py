@@ -52,7 +52,7 @@ class Job(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """That of this process, with the checkout to import from and no colours."""
+    """Return this process's environment, with the checkout and without colours."""
     return {
         **os.environ,
         "PYTHONPATH": str(ROOT / ".imports"),
@@ -93,7 +93,7 @@ class Speccheck:
         return Answer(any(f["status"] == "judged" for f in report["files"]), result)
 
     def report(self, job: Job) -> dict[str, Any]:
-        """The whole report; each job is judged once."""
+        """Return the whole report; each job is judged once."""
         job = job._replace(formats=())
         if job not in self._reports:
             self._reports[job] = self._report(job)
@@ -122,7 +122,10 @@ class Yamllint:
         self.program = str(tools / self.name)
 
     def ask(self, job: Job) -> Answer:
-        """Lint those that are YAML by their names."""
+        """Return what the lint answers.
+
+        It judges those that are YAML by their names.
+        """
         files = [file for file in job.files if file.endswith(_YAML)]
         if not files:
             return Answer(read=False, findings=frozenset())
@@ -175,7 +178,7 @@ class SchemaValidator:
 
 
 def schema_of(name: str) -> Path | None:
-    """The schema of a format that this project publishes."""
+    """Return the schema of a format that this project publishes."""
     for folder in (SCHEMAS, SCHEMAS / "frameworks"):
         path = folder / f"{name}.schema.json"
         if name and path.is_file():
@@ -212,13 +215,13 @@ Tool = Speccheck | Yamllint | SchemaValidator | Traincheck
 
 
 def all_tools(folder: Path) -> tuple[Tool, ...]:
-    """This program and its peers, whose commands lie in a folder."""
+    """Return this program and its peers, whose commands lie in a folder."""
     peers = (Yamllint(folder), SchemaValidator(folder), Traincheck(folder))
     return (Speccheck(), *peers)
 
 
 def versions(folder: Path) -> dict[str, str]:
-    """Name and version of each package there."""
+    """Return the name and version of each package there."""
     words = (str(folder / "python"), "-m", "pip", "list", "--format", "json")
     code, text = _printed(words, ROOT)
     return (

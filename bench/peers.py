@@ -77,7 +77,7 @@ class Cost(NamedTuple):
 
 
 def fixture_pairs(folder: Path) -> Iterator[Pair]:
-    """The first fail and pass fixture of each rule that are configurations alone."""
+    """Yield the first fail and pass fixture of each rule that peers can read."""
     for rule in sorted(FIXTURES.iterdir()):
         jobs = [
             _fixture_job(rule, outcome, folder / rule.name / outcome)
@@ -103,7 +103,7 @@ def _fixture_job(rule: Path, outcome: str, folder: Path) -> Job | None:
 
 
 def _is_configuration(name: str, text: str) -> bool:
-    """Snapshots of machines and logs are nothing that the peers would read."""
+    """Return whether peers would read it: snapshots of machines and logs are none."""
     base = name.rpartition("/")[2]
     is_readable = base.endswith(_READABLE) or base.startswith(".env")
     return is_readable and "speccheck-snapshot/" not in text
@@ -117,7 +117,7 @@ def _flags(context: dict[str, Any]) -> Iterator[str]:
 
 
 def case_pairs(folder: Path) -> Iterator[Pair]:
-    """Cases: a folder each, with case.yaml, bad/ and good/; traps have good/ alone."""
+    """Yield the cases: folders with case.yaml, bad/ and good/; traps have no bad/."""
     for path in sorted(folder.glob("*/case.yaml")):
         case: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
         flags = tuple(_flags(case.get("command_context") or {}))
@@ -129,12 +129,12 @@ def case_pairs(folder: Path) -> Iterator[Pair]:
 
 
 def every(step: int, pairs: Iterable[Pair]) -> list[Pair]:
-    """Each so-manieth of them, with what each file is."""
+    """Return each so-manieth of them, with what each file is."""
     return [with_formats(pair) for pair in islice(pairs, 0, None, step)]
 
 
 def with_formats(pair: Pair) -> Pair:
-    """The pair with what speccheck takes each file for: a schema is chosen by it."""
+    """Return the pair with the kind of each file, which chooses a schema."""
 
     def known(job: Job) -> Job:
         files = Speccheck().report(job)["files"]
@@ -148,7 +148,7 @@ def with_formats(pair: Pair) -> Pair:
 def score(
     tool: Tool, pairs: Sequence[Pair], key: Callable[[ToolFinding], object]
 ) -> Score:
-    """What a tool makes of the pairs; key: by what two sayings are the same."""
+    """Return what a tool makes of the pairs; key: by what two sayings are the same."""
 
     def ask(pair: Pair) -> tuple[Answer | None, Answer]:
         bad = tool.ask(pair.bad) if pair.bad is not None else None
@@ -169,7 +169,7 @@ def score(
 
 
 def costs(commands: Sequence[Sequence[str]], folder: Path, runs: int) -> list[Cost]:
-    """The cheapest run of each command, all of them in turn."""
+    """Return the cheapest run of each command, all of them in turn."""
     for command in commands:
         _cost(command, folder)
     rounds = [[_cost(command, folder) for command in commands] for _ in range(runs)]
@@ -193,7 +193,7 @@ def _cost(command: Sequence[str], folder: Path) -> Cost:
 
 
 def cost_rows(tools: Path, runs: int) -> Iterator[tuple[str, ...]]:
-    """What each tool costs for one file that all read, and for a hundred of YAML."""
+    """Yield what each tool costs for one common file, and for a hundred of YAML."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         text = (EXAMPLES / "native" / _NATIVE).read_text(encoding="utf-8")
@@ -261,7 +261,7 @@ def _score_table(scores: dict[str, Score], pairs: Sequence[Pair]) -> str:
 
 
 def measured(options: argparse.Namespace) -> Iterator[str]:
-    """The measured part of the page."""
+    """Yield the measured part of the page."""
     tools: Path = options.tools
     known = versions(tools)
     packages = ("yamllint", "check-jsonschema", "traincheck-lint")

@@ -69,27 +69,27 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def is_out_of_band(row: Prediction) -> bool:
-    """Whether a row is further off than the tests allow."""
+    """Return whether a row is further off than the tests allow."""
     error, band = row.error_percent, row.band_percent
     return error is not None and band is not None and abs(error) > band
 
 
 def is_under_lower_bound(row: Prediction) -> bool:
-    """Whether the reading undercuts the lower bound."""
+    """Return whether the reading undercuts the lower bound."""
     if row.published is None or row.lower is None:
         return False
     return row.published < row.lower
 
 
 def is_over_upper_bound(row: Prediction) -> bool:
-    """Whether the reading exceeds the upper bound."""
+    """Return whether the reading exceeds the upper bound."""
     if row.published is None or row.upper is None:
         return False
     return row.published > row.upper
 
 
 def collect() -> tuple[Prediction, ...]:
-    """What all modules of `bench/predictions` predict, module by module."""
+    """Return what all modules of `bench/predictions` predict, module by module."""
     predictions: list[Prediction] = []
     for path in sorted(_MODULES.glob("*.py")):
         module = import_module(f"predictions.{path.stem}")
@@ -99,7 +99,7 @@ def collect() -> tuple[Prediction, ...]:
 
 
 def grouped(predictions: Iterable[Prediction]) -> tuple[Group, ...]:
-    """The groups by table, both in the order in which they first come."""
+    """Return the groups by table, both in the order in which they first come."""
     tables: dict[str, dict[str, list[Prediction]]] = {}
     for row in predictions:
         tables.setdefault(row.table, {}).setdefault(row.group, []).append(row)
@@ -111,7 +111,7 @@ def grouped(predictions: Iterable[Prediction]) -> tuple[Group, ...]:
 
 
 def digest(predictions: Iterable[Prediction]) -> str:
-    """What the plot is drawn of, in short.
+    """Return what the plot is drawn of, in short.
 
     It stands in the plot, so that a test can hold the plot to the models without
     drawing it.

@@ -15,7 +15,7 @@ _NAME = "libnvidia-ml.so.1"
 
 
 def eight_gpus(folder: Path) -> dict[str, str]:
-    """The variables by which processes find the library; none without gcc."""
+    """Return the variables by which processes find the library; none without gcc."""
     compiler = shutil.which("gcc")
     if compiler is None:
         return {}

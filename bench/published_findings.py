@@ -196,7 +196,7 @@ def _by_format(plans: Iterable[JudgedPlan]) -> tuple[FormatTally, ...]:
 
 
 def public_names(folder: Path) -> dict[Path, PublishedFile]:
-    """The files of a folder that its manifest names with the content that they have."""
+    """Return the files of a folder whose content is the one that its manifest names."""
     result: dict[Path, PublishedFile] = {}
     with (folder / MANIFEST).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
@@ -208,7 +208,7 @@ def public_names(folder: Path) -> dict[Path, PublishedFile]:
 
 
 def read_judged(path: Path = JUDGED) -> Judged:
-    """The verdicts of people; raises KeyError or TypeError for another form."""
+    """Return the verdicts of people; raises KeyError or TypeError for another form."""
     data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     errors = {}
     for row in data["errors"]:
@@ -219,7 +219,7 @@ def read_judged(path: Path = JUDGED) -> Judged:
 
 
 def read_first_contact(path: Path = FIRST_CONTACT) -> tuple[Draw, ...]:
-    """The draws, oldest first; raises KeyError or TypeError for another form."""
+    """Return the draws, oldest first; raises KeyError or TypeError for another form."""
     data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return tuple(
         Draw(
@@ -234,7 +234,7 @@ def read_first_contact(path: Path = FIRST_CONTACT) -> tuple[Draw, ...]:
 
 
 def _worst(plan: JudgedPlan) -> dict[str, str]:
-    """The worst outcome of each rule."""
+    """Return the worst outcome of each rule."""
     result: dict[str, str] = {}
     for located in plan.findings:
         finding = located.finding

@@ -103,7 +103,7 @@ class Judged(NamedTuple):
 
 
 def judged_rows() -> list[Judged]:
-    """All rows, in their order."""
+    """Return all rows, in their order."""
     return [
         measured(row) if row["kind"] == "measured" else threshold(row)
         for row in rows("busbw")
@@ -111,21 +111,21 @@ def judged_rows() -> list[Judged]:
 
 
 def measured(row: Row) -> Judged:
-    """What the engine says of a measured row."""
+    """Return what the engine says of a measured row."""
     verdict, why = _verdict(findings(row, "preflight"), row)
     certified, _ = _verdict(findings(row, "certify"), row)
     return Judged(row, verdict, certified, why)
 
 
 def findings(row: Row, use: str) -> list[Finding]:
-    """The findings about a row as a file of measurements."""
+    """Return the findings about a row as a file of measurements."""
     return judge_snapshot(snapshot(row), INSTANCES.get(row["platform"]), use)
 
 
 def judge_snapshot(
     document: Mapping[str, Any], instance: str | None, use: str
 ) -> list[Finding]:
-    """The findings of the rules on bandwidth about a file of measurements."""
+    """Return the findings of the rules on bandwidth about a file of measurements."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
         path.write_text(json.dumps(document), encoding="utf-8")
@@ -142,7 +142,7 @@ def judge_snapshot(
 
 
 def snapshot(row: Row) -> dict[str, Any]:
-    """What a row tells, in the form of a snapshot."""
+    """Return what a row tells, in the form of a snapshot."""
     result: dict[str, Any] = {
         "schema": "speccheck-snapshot/1",
         "collective_runs": [_run(row)],
@@ -185,13 +185,13 @@ def _run(row: Row) -> dict[str, Any]:
 
 
 def _algorithm(text: str) -> str:
-    """What ran, where the row says it of this one size."""
+    """Return what ran, where the row says it of this one size."""
     word = text.removesuffix(" forced").lower()
     return word if word in {"ring", "nvls", "nvlstree"} else ""
 
 
 def _domains(row: Row) -> int:
-    """NVLink domains of a row that says that NVLink joins the nodes; else 0."""
+    """Return the NVLink domains of a row that says NVLink joins the nodes; else 0."""
     scope, _, _ = row["scope"].partition(" rack")
     if scope.isdecimal():
         return int(scope)
@@ -199,7 +199,7 @@ def _domains(row: Row) -> int:
 
 
 def _adapters(row: Row) -> dict[str, Any]:
-    """The GPUs and ports of a node whose type the catalogue has not, or not surely."""
+    """Return GPUs and ports of a node whose type is not surely in the catalogue."""
     gpus = int(row["gpus_per_node"] or 0)
     rate = float(row["nic_gbps_per_gpu"])
     ports = round(gpus * rate / min(rate, _WHOLE_RATE))
@@ -219,7 +219,7 @@ def _adapters(row: Row) -> dict[str, Any]:
 
 
 def _verdict(result: Iterable[Finding], row: Row) -> tuple[str, str]:
-    """The verdict of a row, and why it does not pass."""
+    """Return the verdict of a row, and why it does not pass."""
     by_clause = {
         finding.clause: finding
         for finding in result
@@ -246,7 +246,7 @@ def _why(finding: Finding, row: Row) -> str:
 
 
 def threshold(row: Row) -> Judged:
-    """Whether a vendor's threshold can be reached, and whether it tells anything."""
+    """Return whether a vendor's threshold is within reach and shows anything."""
     word, why = _of_threshold(row)
     return Judged(row, word, "", why)
 
@@ -274,7 +274,7 @@ def _of_threshold(row: Row) -> tuple[str, str]:
 
 
 def threshold_setting(row: Row) -> CollectiveSetting | str:
-    """Who a threshold is meant for, or why that is not known."""
+    """Return the setting that a threshold is meant for, or why it is not known."""
     gpu = readings_of(_GPUS.get(row["gpu"], row["gpu"]))
     if gpu is None:
         return "the GPUs are not known"
@@ -299,7 +299,7 @@ def threshold_setting(row: Row) -> CollectiveSetting | str:
 
 
 def whole_table(prefix: str) -> dict[str, Any]:
-    """All sizes of one published run as one file of measurements."""
+    """Return all sizes of one published run as one file of measurements."""
     result = [row for row in rows("busbw") if row["id"].startswith(prefix)]
     document = snapshot(result[0])
     run_of_all = document["collective_runs"][0]
@@ -311,6 +311,6 @@ def whole_table(prefix: str) -> dict[str, Any]:
 
 
 def average_gigabytes(document: Mapping[str, Any]) -> float:
-    """What nccl-tests print as the average bus bandwidth."""
+    """Return what nccl-tests print as the average bus bandwidth."""
     rates = document["collective_runs"][0]["bus_bytes_per_second"]
     return float(sum(rates) / len(rates) / GIGA)

@@ -97,7 +97,7 @@ def run_once(command: Sequence[str], folder: Path) -> Cost:
 def cheapest(
     commands: Sequence[Sequence[str]], folder: Path, runs: int
 ) -> tuple[Cost, ...]:
-    """The cheapest run of each command, all of them in turn.
+    """Return the cheapest run of each command, all of them in turn.
 
     One run before the others is not counted: it writes bytecode and warms the disk.
     """
@@ -111,7 +111,7 @@ def cheapest(
 
 
 def start_up(runs: int) -> list[Row]:
-    """The version, and one file of each kind judged by all rules."""
+    """Return the version, and one file of each kind judged by all rules."""
     templates = sorted(TEMPLATES.iterdir())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -130,7 +130,7 @@ def start_up(runs: int) -> list[Row]:
 
 
 def with_settings(runs: int) -> list[Row]:
-    """What it costs to find and read a settings file, beside what it says."""
+    """Return what it costs to find and read a settings file, beside what it says."""
     template = TEMPLATES / _WITH_SETTINGS
     by_settings = (*SPECCHECK, template.name)
     by_options = (*by_settings, "--isolated", *_THE_SAME)
@@ -160,7 +160,7 @@ def _ratio(what: str, seconds: float, baseline: float, target: float) -> Row:
 
 
 def preflight(runs: int) -> list[Row]:
-    """Tier 0 of preflight with its result line, on a node of eight GPUs."""
+    """Return what preflight's tier 0 and its line cost on a node of eight GPUs."""
     judge = (*SPECCHECK, "preflight", "--result", "result.json", "--out", "node.json")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -178,7 +178,7 @@ def preflight(runs: int) -> list[Row]:
 
 
 def fleet(runs: int) -> list[Row]:
-    """A healthy fleet of machines of eight GPUs, by all rules, on one core."""
+    """Return what a core needs to judge healthy machines of eight GPUs by all rules."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         nodes = ("--nodes", str(FLEET_NODES), "--out", "fleet/", "--quiet")
@@ -200,7 +200,7 @@ def fleet(runs: int) -> list[Row]:
 
 
 def published(runs: int) -> list[Row]:
-    """All published configurations beside the checkout, where there are any."""
+    """Return what the published configurations beside the checkout cost, if any."""
     if not PUBLISHED.is_dir():
         return []
     count = sum(1 for path in PUBLISHED.rglob("*") if path.is_file())
@@ -211,7 +211,7 @@ def published(runs: int) -> list[Row]:
 
 
 def throughput(runs: int) -> list[Row]:
-    """Many configurations in one process."""
+    """Return what many configurations cost in one process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         what = write_from_templates(folder, MANY_FILES)
@@ -234,7 +234,7 @@ def throughput(runs: int) -> list[Row]:
 
 
 def machine() -> str:
-    """Processor, cores and Python, in a line."""
+    """Return the processor, cores and Python, in a line."""
     processor = platform.machine()
     information = Path("/proc/cpuinfo")
     if information.is_file():

@@ -54,12 +54,12 @@ class Outcome(NamedTuple):
 
 
 def host_names(count: int) -> tuple[str, ...]:
-    """Names of that many nodes."""
+    """Return the names of that many nodes."""
     return tuple(f"node{number:05d}" for number in range(1, count + 1))
 
 
 def cluster(count: int, slow: int, keeps: float, chance: random.Random) -> Cluster:
-    """A cluster with so many slow nodes among its own, anywhere."""
+    """Return a cluster with so many slow nodes among its own, anywhere."""
     hosts = host_names(count)
     return Cluster(hosts, dict.fromkeys(chance.sample(hosts, slow), keeps))
 
@@ -67,7 +67,7 @@ def cluster(count: int, slow: int, keeps: float, chance: random.Random) -> Clust
 def measured(
     plan: SearchPlan, item: Cluster, chance: random.Random, name: str = "results.json"
 ) -> tuple[CollectiveRun, ...]:
-    """The runs of a plan on that cluster, as a file of measurements would have them."""
+    """Return the runs of a plan on that cluster, as a file of measurements has them."""
     runs = [
         _run(number, hosts, item, chance)
         for number, sets in enumerate(plan.rounds)
@@ -102,7 +102,7 @@ def _run(
 
 
 def search(plan: SearchPlan, item: Cluster, chance: random.Random) -> Outcome:
-    """Plan, measure, judge, and again what comes next until nothing is open."""
+    """Plan, measure and judge, again and again, until nothing is open."""
     limits = limits_of(load_edition())
     runs: list[CollectiveRun] = []
     rounds = 0
@@ -137,7 +137,7 @@ _KEPT = (0.5, 0.75, 0.9)
 
 
 def rows(seeds: int) -> Iterator[str]:
-    """The table, a row for each kind of cluster."""
+    """Yield the table, a row for each kind of cluster."""
     yield (
         "| plan | nodes | slow nodes | speed they keep | clusters | all found | "
         "healthy blamed | left open | rounds, mean |"

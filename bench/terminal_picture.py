@@ -12,7 +12,7 @@ _FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def terminal_picture(shown: str, title: str, width: int = WIDTH) -> str:
-    """Text with the colours of a terminal as SVG."""
+    """Return the text with the colours of a terminal as SVG."""
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(shown))
     drawn = console.export_svg(title=title, unique_id="report")

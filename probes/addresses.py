@@ -19,7 +19,7 @@ _FIELDS = 6
 
 
 def has_ipv4(root: Root, name: str) -> bool | Absence:
-    """Asked of the kernel; of a copy, its routes may show it."""
+    """Return whether the kernel has IPv4; of a copy, its routes may show it."""
     if root.is_live:
         return _answer(name)
     routes = root.text(_ROUTES)
@@ -32,7 +32,7 @@ def has_ipv4(root: Root, name: str) -> bool | Absence:
 
 
 def _answer(name: str) -> bool | Absence:
-    """The kernel's answer; a read that needs no privilege."""
+    """Return the kernel's answer; a read that needs no privilege."""
     import fcntl  # noqa: PLC0415 - not on every system
 
     request = struct.pack(f"{_REQUEST_BYTES}s", name.encode()[:_MOST_NAME])
@@ -47,7 +47,10 @@ def _answer(name: str) -> bool | Absence:
 
 
 def has_ipv6(root: Root, name: str) -> bool | Absence:
-    """Other than link-local. Lines: address, index, prefix, scope, flags, name."""
+    """Return whether an address is other than link-local.
+
+    Lines: address, index, prefix, scope, flags, name.
+    """
     text = root.text(IPV6_SOURCE)
     if isinstance(text, Absence):
         # The kernel has no such file where it speaks no IPv6.

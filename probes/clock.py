@@ -63,7 +63,7 @@ def _kernel_clock() -> _Timex | Absence:
 
 
 def kept(status: int, offset: int, error: int) -> tuple[bool, float | Absence]:
-    """Whether the clock is synchronised, and how far off it may be."""
+    """Return whether the clock is synchronised, and how far off it may be."""
     if status & _UNSYNCHRONISED:
         return False, Absence("absent", SOURCE, "no time service tells the kernel")
     unit = 1000 if status & _NANOSECONDS else 1

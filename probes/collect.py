@@ -66,7 +66,7 @@ class Taken:
         self.longest = (0.0, "")  # seconds of one thing, and what that was
 
     def lines(self, chunk: bytes) -> Iterator[list[Any]]:
-        """The whole lines that have come, as far as they are for the sheet."""
+        """Yield the whole lines that have come, of those meant for the sheet."""
         *whole, self.pending = (self.pending + chunk).split(b"\n")
         for data in whole:
             result = json.loads(data)
@@ -82,7 +82,7 @@ class Taken:
                 yield result
 
     def went_on(self) -> None:
-        """What it was doing is over, or was waited for until now."""
+        """Note that what it was doing is over, or was waited for until now."""
         if self.doing:
             seconds = time.monotonic() - self.heard_seconds
             self.longest = max(self.longest, (seconds, self.doing))
@@ -95,7 +95,7 @@ def snapshot(
     probes: Sequence[str] = PROBES,
     arguments: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The snapshot of a machine, as it is written; arguments: of probes by name."""
+    """Return a machine's snapshot as it is written; arguments: of probes by name."""
     began = time.monotonic()
     taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     sheet = Sheet()
@@ -174,7 +174,7 @@ def _answers(probe: Taken, sheet: Sheet) -> None:
 
 
 def _ending(probe: Taken, budget_seconds: float) -> str:
-    """Why the probe did not end by itself; empty where it did."""
+    """Return why the probe did not end by itself; empty where it did."""
     during = f" during {probe.doing}" if probe.doing else ""
     # A process whose end of the pipe is closed ends, or is about to.
     code = _parted(probe.process) if probe.ended or probe.failure else None
@@ -198,7 +198,7 @@ def _ending(probe: Taken, budget_seconds: float) -> str:
 
 
 def _parted(process: "subprocess.Popen[bytes]") -> int | None:
-    """How a process ended that has nothing more to do; None if it does not."""
+    """Return how a process ended that has nothing more to do; None if it does not."""
     try:
         return process.wait(timeout=_PARTING_SECONDS)
     except subprocess.TimeoutExpired:

@@ -19,7 +19,7 @@ _LEAST_REQUEST_BYTES = 128
 
 
 def request_bytes(space: bytes, path: str) -> int | Absence:
-    """The largest read request that the device may make."""
+    """Return the largest read request that the device may make."""
     if len(space) <= _HEADER_BYTES:
         return Absence("not_permitted", path, _CLOSED)
     place = _capability(space)
@@ -30,7 +30,7 @@ def request_bytes(space: bytes, path: str) -> int | Absence:
 
 
 def access_control(space: bytes, path: str) -> int | Absence:
-    """The bits of access control services that are on; 0: all are off."""
+    """Return the bits of access control services that are on; 0: all are off."""
     if len(space) <= _HEADER_BYTES:
         return Absence("not_permitted", path, _CLOSED)
     place, seen = _EXTENDED_START, set[int]()

@@ -27,7 +27,7 @@ _NOT_OF_THE_NODE = (
 
 
 def probe(root: Root, sheet: Sheet, device: str = _UNIFIED_MEMORY) -> None:
-    """Put down how CUDA starts; device: without which it is not asked."""
+    """Put down how CUDA starts; device: without which it is not queried."""
     sheet.put("driver", "cuda_start_status", _status(root, sheet, device), _SOURCE)
 
 

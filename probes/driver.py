@@ -92,7 +92,7 @@ def probe(root: Root, sheet: Sheet, topology_file: str = "") -> None:
 
 
 def _put_memory_of_peers(sheet: Sheet, root: Root) -> None:
-    """What lets newer CUDA run, and adapters reach GPU memory, beside the driver."""
+    """Put what lets newer CUDA run, and adapters reach GPU memory."""
     result: RawValue = root.exists(_COMPATIBILITY)
     if not result and not root.exists("/usr"):
         result = Absence("absent", "/usr")
@@ -113,7 +113,7 @@ def _put_topology_file(sheet: Sheet, root: Root, path: str | Absence) -> None:
 
 
 def _topology_file(root: Root) -> str | Absence:
-    """The file that NCCL is told to read."""
+    """Return the topology file that NCCL is given to read."""
     layers = layers_of(root)
     if isinstance(layers, Absence):
         return layers
@@ -125,7 +125,7 @@ def _topology_file(root: Root) -> str | Absence:
 
 
 def named_addresses(text: str) -> RawValue:
-    """Of the busid attributes of a topology file, each once."""
+    """Return the busid attributes of a topology file, each address once."""
     result = re.findall(r"""busid=["']([0-9a-fA-F:.]{7,16})["']""", text)
     return [*dict.fromkeys(item.lower() for item in result)]
 
@@ -148,7 +148,7 @@ def _kernel_module(root: Root, sheet: Sheet) -> None:
 
 
 def module_version(text: str) -> RawValue:
-    """`NVRM version: ... Kernel Module  550.54.15  ...`."""
+    """Return the version in `NVRM version: ... Kernel Module  550.54.15  ...`."""
     matched = _MODULE_VERSION.search(text)
     if matched is None:
         return Absence("failed", _VERSION, "names no version")
@@ -158,7 +158,7 @@ def module_version(text: str) -> RawValue:
 def dma_buf(
     *, is_open: bool | Absence, version: RawValue, release: str | Absence
 ) -> RawValue:
-    """Whether memory of GPUs can be registered with a network adapter by dma-buf.
+    """Return whether GPU memory can be registered with a network adapter by dma-buf.
 
     The open module does it from 515 on, with Linux 5.12 or a kernel whose vendor has
     patched it: an older one does not decide it.
@@ -202,7 +202,7 @@ def _nodes(root: Root, sheet: Sheet) -> None:
 
 
 def _modules(root: Root) -> RawValue:
-    """Loaded ones, and those built into the kernel that have parameters."""
+    """Return loaded modules, and those built into the kernel that have parameters."""
     text = root.text(_MODULES)
     folders = root.names(_LOADED)
     if isinstance(text, Absence) and isinstance(folders, Absence):
@@ -223,7 +223,7 @@ def _daemons(root: Root, sheet: Sheet) -> None:
 
 
 def _fabric_version(root: Root) -> tuple[RawValue, str]:
-    """Of the fabric manager that ran last, else of the one that is installed."""
+    """Return the version of the last running fabric manager, or the installed."""
     log = root.tail(_FABRIC_LOG)
     if not isinstance(log, Absence):
         result = re.findall(
@@ -240,7 +240,7 @@ def _fabric_version(root: Root) -> tuple[RawValue, str]:
 
 
 def packaged_fabric(text: str) -> RawValue:
-    """The version of the installed Debian package."""
+    """Return the version of the installed Debian package."""
     versions: set[str] = set()
     for package in text.split("\n\n"):
         if not re.match(r"Package: nvidia-fabricmanager(-\d+)?\n", package.lstrip()):
@@ -259,7 +259,7 @@ def packaged_fabric(text: str) -> RawValue:
 
 
 def _network(root: Root, sheet: Sheet) -> None:
-    """The release of the network vendor's drivers; the kernel's own tell none."""
+    """Put the release of the network vendor's drivers; the kernel's own have none."""
     tool = root.data(_OFED_TOOL, 65_536)
     result: RawValue = Absence("absent", _OFED_TOOL)
     source = _OFED_TOOL

@@ -40,7 +40,7 @@ def probe(root: Root, sheet: Sheet, record: str = "", keep: str = "") -> None:
 
 
 def _library(root: Root, sheet: Sheet, record: str, keep: str) -> Library | Absence:
-    """The library of this machine, or the tape of another."""
+    """Return the library of this machine, or the tape of another."""
     stands_in: Any = None
     if not root.is_live:
         tape = tape_below(root)
@@ -67,7 +67,7 @@ def _none(sheet: Sheet, why: Absence, status: RawValue | None = None) -> None:
 
 
 def _gpus(library: Library, sheet: Sheet) -> None:
-    """List all of them before any is asked: a call may never return."""
+    """List all of them before any is queried: a call may never return."""
     count = library.ask("nvmlDeviceGetCount")
     if isinstance(count, Absence):
         sheet.listed("gpus", count)
@@ -85,7 +85,7 @@ def _gpus(library: Library, sheet: Sheet) -> None:
 
 
 def cuda_version(number: Any) -> RawValue:  # noqa: ANN401
-    """12040 as 12.4."""
+    """Return 12040 as 12.4."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
@@ -113,7 +113,7 @@ def _handle(library: Library, number: int) -> Any:  # noqa: ANN401 - a pointer
 
 
 def _gpu(library: Library, sheet: Sheet, number: int, handle: Any) -> None:  # noqa: ANN401
-    """All leaves of one GPU; one that cannot be reached says so in each of them."""
+    """Put all leaves of one GPU; each of them says so if it cannot be reached."""
     title = f"GPU {number}"
 
     def put(leaf: str, entry: RawValue, source: str) -> None:

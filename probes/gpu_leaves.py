@@ -12,27 +12,27 @@ Convert = Callable[[Any], RawValue]
 
 
 def flag(result: Any) -> RawValue:  # noqa: ANN401 - what the binding returns
-    """Zero or one as false or true."""
+    """Return the zero or one as false or true."""
     return bool(result)
 
 
 def watts(result: Any) -> RawValue:  # noqa: ANN401
-    """Milliwatts as watts."""
+    """Return the milliwatts as watts."""
     return float(result) / _MILLI
 
 
 def whole(result: Any) -> RawValue:  # noqa: ANN401
-    """A number of ctypes as one of Python."""
+    """Return a number of ctypes as one of Python."""
     return int(result)
 
 
 def text(result: Any) -> RawValue:  # noqa: ANN401
-    """A text, also where an older binding gives bytes."""
+    """Return a text, also where an older binding gives bytes."""
     return str(text_of(result))
 
 
 def leaf_of(absence: Any, form: Convert) -> RawValue:  # noqa: ANN401 - what the binding returns
-    """The leaf that an answer makes, or why it makes none."""
+    """Return the leaf that an answer makes, or why it makes none."""
     if isinstance(absence, Absence):
         return absence
     try:
@@ -42,7 +42,7 @@ def leaf_of(absence: Any, form: Convert) -> RawValue:  # noqa: ANN401 - what the
 
 
 def brand(result: Any) -> RawValue:  # noqa: ANN401
-    """The name of a brand, or its number where it is a newer one."""
+    """Return the name of a brand, or its number where it is a newer one."""
     return _BRANDS.get(int(result), str(int(result)))
 
 

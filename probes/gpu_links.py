@@ -55,7 +55,7 @@ PEER_LEAVES = tuple(row[0] for row in _BY_PEER)
 
 
 def put_links(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
-    """Lists by link; where no link can be asked, each leaf says why."""
+    """Put the lists by link; where no link can be queried, each leaf says why."""
     function = "nvmlDeviceGetNvLinkState"
     states: list[Scalar | Absence | None] = []
     ended: Absence | None = None
@@ -90,7 +90,7 @@ def _put_by_link(
     put: Put,
     states: Sequence[Scalar | Absence | None],
 ) -> None:
-    """The other leaves of links that are up; of one that is down nothing is asked."""
+    """Put the other leaves of links that are up; a link that is down is not queried."""
     for leaf, function, arguments, form in _BY_LINK:
         result: list[Any] = []
         for link, state in enumerate(states):
@@ -108,7 +108,7 @@ def _put_by_link(
 
 
 def _of_all(result: list[Any]) -> RawValue:
-    """A list; or one reason, where all that were asked gave the same one."""
+    """Return a list; or a single reason, where all links gave the same one."""
     outcome = [item for item in result if item is not None]
     first = outcome[0] if outcome else None
     if not isinstance(first, Absence) or first.status != "not_supported":
@@ -121,7 +121,7 @@ def _of_all(result: list[Any]) -> RawValue:
 
 
 def _whole(values: Sequence[Any]) -> RawValue:
-    """One reason for all, or a list."""
+    """Return a single reason for all, or a list."""
     if values and all(isinstance(value, Absence) for value in values):
         first: Absence = values[0]
         return first
@@ -146,7 +146,7 @@ def _put_c2c(library: Library, handle: Any, title: str, put: Put) -> None:  # no
 
 
 def put_peers(library: Library, sheet: Sheet, handles: Sequence[Any]) -> None:
-    """By pair of GPUs: the least common ancestor, and whether one reaches the other."""
+    """Put least common ancestor of each pair of GPUs, and whether they are peers."""
     for number, handle in enumerate(handles):
         if isinstance(handle, Absence):
             continue  # it has said of every leaf why there is none

@@ -56,7 +56,7 @@ def _filled(
     handle: Any,  # noqa: ANN401 - a pointer
     title: str,
 ) -> Any:  # noqa: ANN401 - a structure
-    """The structure of that name after the call, or why it was not filled."""
+    """Return the structure of that name after the call, or why it was not filled."""
     make = library.constant(name)
     if make is None:
         message = f"the installed nvidia-ml-py has no {name}"
@@ -67,7 +67,7 @@ def _filled(
 
 
 def _put_fabric(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
-    """By the newest structure that the driver knows."""
+    """Put the fabric, by the newest structure that the driver knows."""
     function = "nvmlDeviceGetGpuFabricInfoV"
     result: Any = None
     for name in _FABRIC_STRUCTURES:
@@ -79,7 +79,7 @@ def _put_fabric(library: Library, handle: Any, title: str, put: Put) -> None:  #
 
 
 def _put_inforom(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
-    """The call returns nothing where the checksums hold, and 14 where they do not."""
+    """Put inforom: the call returns nothing where checksums hold, and 14 otherwise."""
     function = "nvmlDeviceValidateInforom"
     absence = library.ask(function, handle, of=title)
     is_corrupted = isinstance(absence, Absence) and absence.code == _CORRUPTED
@@ -88,13 +88,13 @@ def _put_inforom(library: Library, handle: Any, title: str, put: Put) -> None:  
 
 
 def pci_address(text: Any) -> RawValue:  # noqa: ANN401
-    """00000000:1B:00.0 as sysfs writes it: 0000:1b:00.0."""
+    """Return 00000000:1B:00.0 as sysfs writes it: 0000:1b:00.0."""
     domain, _, rest = str(text_of(text)).lower().partition(":")
     return f"{int(domain, 16):04x}:{rest}"
 
 
 def cpu_list(words: Any) -> RawValue:  # noqa: ANN401 - an array of ctypes
-    """Bits by CPU as the kernel writes lists: 0-47,96-143."""
+    """Return the bits by CPU as the kernel writes lists: 0-47,96-143."""
     bits = sum(int(word) << (_BITS * index) for index, word in enumerate(words))
     spans: list[str] = []
     number = 0

@@ -101,7 +101,7 @@ def _identity(root: Root, sheet: Sheet) -> None:
 
 
 def release_name(text: str) -> RawValue:
-    """PRETTY_NAME of os-release(5), without its quotes."""
+    """Return PRETTY_NAME of os-release(5), without its quotes."""
     matched = re.search(r"^PRETTY_NAME=(.{1,200})$", text, re.MULTILINE)
     if matched is None:
         return Absence("absent", "/etc/os-release", "has no PRETTY_NAME")
@@ -109,7 +109,7 @@ def release_name(text: str) -> RawValue:
 
 
 def _surroundings(root: Root, sheet: Sheet) -> None:
-    """What stands between this process and the machine."""
+    """Put what stands between this process and the machine."""
     result, source = _virtualisation(root)
     sheet.put("host", "virtualisation", result, source)
     result, source = _container(root)
@@ -117,7 +117,7 @@ def _surroundings(root: Root, sheet: Sheet) -> None:
 
 
 def _virtualisation(root: Root) -> tuple[str | Absence, str]:
-    """x86 processors say that there is a hypervisor, not which; firmware names it."""
+    """Return the hypervisor, which x86 processors show and firmware names."""
     source = "/proc/cpuinfo"
     info = root.text(source)
     if isinstance(info, Absence):
@@ -134,7 +134,7 @@ def _virtualisation(root: Root) -> tuple[str | Absence, str]:
 
 
 def _of_firmware(name: str | None, product: str) -> str | Absence:
-    """Arm has no such flag, and of the makers some lend whole machines too."""
+    """Return the hypervisor that firmware names, if it is surely no whole machine."""
     if name is not None and ".metal" in product:
         return "none"
     only_virtual = {"kvm", "vmware", "xen", "amazon"}
@@ -182,7 +182,7 @@ def _limits(root: Root, sheet: Sheet) -> None:
 
 
 def _may_lock_all(root: Root) -> bool:
-    """Whether this process is in a container and may lock memory beyond its limit.
+    """Return whether this container's process may lock memory beyond its limit.
 
     Drivers let CAP_IPC_LOCK of the first user namespace lock what it wants (Linux,
     ib_umem_get: capable(CAP_IPC_LOCK)), and pods get it for RDMA. On a bare host it is
@@ -200,7 +200,7 @@ def _may_lock_all(root: Root) -> bool:
 
 
 def limit(text: str, label: str, path: str) -> int | Absence:
-    """The soft limit in /proc/self/limits; -1 where there is none."""
+    """Return the soft limit in /proc/self/limits; -1 where there is none."""
     for line in text.splitlines():
         if line.startswith(label):
             soft = line[len(label) :].split()[:1]
@@ -234,7 +234,7 @@ def _load(root: Root, sheet: Sheet) -> None:
 
 
 def first_number(text: str | Absence, path: str) -> RawValue:
-    """The first word of a line, as a number."""
+    """Return the first word of a line, as a number."""
     if isinstance(text, Absence):
         return text
     matched = re.match(r"\d{1,15}(\.\d+)?(?=\s|$)", text)
@@ -264,12 +264,12 @@ def _devices(root: Root, sheet: Sheet) -> None:
 
 
 def arguments(text: str) -> RawValue:
-    """Arguments of the kernel that training is judged by."""
+    """Return the arguments of the kernel that training is judged by."""
     return [part for part in text.split() if _ARGUMENT.fullmatch(part)]
 
 
 def degraded(text: str) -> RawValue:
-    """Arrays of /proc/mdstat that lack a member: `[2/1] [U_]`."""
+    """Return the arrays of /proc/mdstat that lack a member: `[2/1] [U_]`."""
     texts: list[str] = []
     name = ""
     for line in text.splitlines():
@@ -283,7 +283,7 @@ def degraded(text: str) -> RawValue:
 
 
 def _degraded_pools(root: Root) -> list[str]:
-    """Pools of ZFS whose state is told and is not ONLINE."""
+    """Return the pools of ZFS whose state is known and is not ONLINE."""
     names = root.names(_POOLS)
     if isinstance(names, Absence):
         return []

@@ -63,7 +63,7 @@ def _by_files(root: Root) -> tuple[str | Absence, str]:
 
 
 def _by_cloud_init(text: str) -> str | None:
-    """What cloud-init kept of the service's answer when the machine was started."""
+    """Return what cloud-init kept of the service's answer at the machine's start."""
     try:
         result: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -95,7 +95,7 @@ def _azure(ask: Ask) -> str | None:
 
 
 def _google(ask: Ask) -> str | None:
-    """`projects/1/machineTypes/a3-highgpu-8g`, of which the last step is the type."""
+    """Return the last step of `projects/1/machineTypes/a3-highgpu-8g`."""
     path = "/computeMetadata/v1/instance/machine-type"
     text = ask("GET", path, {"Metadata-Flavor": "Google"})
     return None if text is None else text.rpartition("/")[2]
@@ -116,7 +116,7 @@ CLOUDS = (
 
 
 def ask_service(vendor: str | Absence, service: str) -> str | Absence:
-    """The type that the service of this cloud tells; of any, where it is not known."""
+    """Return the type by the service of this cloud; of any, where it is not known."""
     from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - if asked
 
     ends = time.monotonic() + _TOTAL_SECONDS

@@ -146,7 +146,7 @@ _PATTERNS = (
 
 
 def event_of(line: str) -> ParsedEvent | None:
-    """What a line says; None for the many that do not matter."""
+    """Return what a line says; None for the many that do not matter."""
     for pattern in _PATTERNS:
         if pattern.word not in line:
             continue
@@ -171,7 +171,7 @@ def _event(name: str, matched: re.Match[str]) -> ParsedEvent:
 
 
 def address_of(text: str | None) -> str | None:
-    """An address as sysfs writes it: drivers leave the function, or the domain, out."""
+    """Return an address as sysfs writes it; drivers omit the function or the domain."""
     if text is None:
         return None
     address = text.lower()
@@ -184,6 +184,6 @@ def address_of(text: str | None) -> str | None:
 
 
 def shown(line: str) -> str:
-    """A line as it may stand in a snapshot."""
+    """Return a line as it may stand in a snapshot."""
     kept = line.strip()[:_MOST_TEXT]
     return "".join(text if text.isprintable() else "?" for text in kept)

@@ -73,7 +73,7 @@ def probe(root: Root, sheet: Sheet) -> None:
 
 
 def events_of(lines: Iterable[KernelLine]) -> dict[ParsedEvent, _Seen]:
-    """The events of a log, each with how often."""
+    """Return the events of a log, each with how often."""
     result: dict[ParsedEvent, _Seen] = {}
     for line in lines:
         event = event_of(line.text)
@@ -104,7 +104,7 @@ def _put(sheet: Sheet, event: ParsedEvent, seen: _Seen, source: str) -> None:
 
 
 def _log(root: Root) -> tuple[list[KernelLine] | Absence, str]:
-    """The lines since this start, and where they were read."""
+    """Return the lines since this start, and where they were read."""
     lines = _buffer(root)
     if not isinstance(lines, Absence):
         return lines, _BUFFER
@@ -124,7 +124,10 @@ def _log(root: Root) -> tuple[list[KernelLine] | Absence, str]:
 
 
 def _buffer(root: Root) -> list[KernelLine] | Absence:
-    """Records `priority,number,microseconds,flags;text`; in a copy they are a file."""
+    """Return the records `priority,number,microseconds,flags;text`.
+
+    A copy has a file.
+    """
     if not root.is_live:
         text = root.tail(_BUFFER)
         if isinstance(text, Absence):
@@ -158,7 +161,7 @@ def _records(number: int) -> Iterator[str]:
 
 
 def lines_of_buffer(records: Iterable[str]) -> list[KernelLine]:
-    """The kernel's own lines: any process of root may write others into its buffer."""
+    """Return the kernel's own lines; root may write others into its buffer."""
     lines: list[KernelLine] = []
     for record in records:
         head, separator, text = record.partition(";")
@@ -174,7 +177,7 @@ def lines_of_buffer(records: Iterable[str]) -> list[KernelLine]:
 
 
 def lines_of_file(text: str, path: str) -> list[KernelLine] | Absence:
-    """The lines of the kernel after its last start in a file."""
+    """Return the lines of the kernel after its last start in a file."""
     lines: list[KernelLine] = []
     knows_start = False
     for item in text.splitlines():

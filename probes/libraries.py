@@ -67,7 +67,7 @@ class LoadedLibrary(Record):
 
 
 def put_libraries(root: Root, sheet: Sheet) -> None:
-    """Put down the libraries, NCCL's plugins and the launchers that are found."""
+    """Put down the libraries, NCCL's plugins and the launchers that are there."""
     launchers = mpi_programs(root)
     sheet.put("driver", "mpi_programs", launchers, "files in folders of programs")
     absence = _loaded_libraries(root)
@@ -106,7 +106,7 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
 
 
 def mpi_programs(root: Root) -> RawValue:
-    """Which programs start a job under MPI, by name."""
+    """Return which programs start a job under MPI, by name."""
     versions = root.names(_OF_OFED)  # openmpi-4.1.7a1
     named = [] if isinstance(versions, Absence) else versions
     places = [
@@ -125,7 +125,7 @@ def mpi_programs(root: Root) -> RawValue:
 
 
 def _variable(root: Root, wanted: str) -> list[str]:
-    """The folders that a variable of this process, or of the copy, lists."""
+    """Return the folders that a variable of this process, or of the copy, lists."""
     environment = root.text("/proc/self/environ")
     for pair in "" if isinstance(environment, Absence) else environment.split("\0"):
         name, _, value = pair.partition("=")
@@ -135,7 +135,7 @@ def _variable(root: Root, wanted: str) -> list[str]:
 
 
 def one_version(versions: list[str], source: str) -> RawValue:
-    """The release of NCCL; which of several is loaded, the job decides."""
+    """Return the release of NCCL; which of several is loaded, the job decides."""
     different = sorted(set(versions))
     if len(different) == 1:
         return different[0]
@@ -146,7 +146,7 @@ def one_version(versions: list[str], source: str) -> RawValue:
 
 
 def nccl_versions(root: Root, libraries: list[LoadedLibrary]) -> list[str]:
-    """From the name of the file, or of the Python package that brought it."""
+    """Return the versions in names of files, or of Python packages around them."""
     versions: list[str] = []
     for library in libraries:
         matched = _VERSION.search(library.target)
@@ -162,7 +162,7 @@ def nccl_versions(root: Root, libraries: list[LoadedLibrary]) -> list[str]:
 
 
 def _release(root: Root, plugin: LoadedLibrary) -> Scalar | Absence:
-    """From the file's name, else what the plugin of AWS says of itself."""
+    """Return the release in the file's name, or of the AWS plugin's own text."""
     matched = _VERSION.search(plugin.target)
     if matched is not None and not matched.group(1).startswith("0.0."):
         return matched.group(1)
@@ -174,7 +174,7 @@ def _release(root: Root, plugin: LoadedLibrary) -> Scalar | Absence:
 
 
 def _loaded_libraries(root: Root) -> list[LoadedLibrary] | Absence:
-    """By folder, in the order in which a linker would look."""
+    """Return the libraries by folder, in the order in which a linker would look."""
     libraries: list[LoadedLibrary] = []
     seen: set[str] = set()
     is_any = False
@@ -197,7 +197,7 @@ def _loaded_libraries(root: Root) -> list[LoadedLibrary] | Absence:
 
 
 def folders(root: Root) -> list[str]:
-    """LD_LIBRARY_PATH, Python's packages, the linker's settings, the usual places."""
+    """Return folders of LD_LIBRARY_PATH, Python, the linker and the usual places."""
     texts = _variable(root, "LD_LIBRARY_PATH")
     if root.is_live:
         texts += [

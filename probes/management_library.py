@@ -50,7 +50,7 @@ class Library:
         self.codes: set[int] = set()  # that calls ended with since `forget`
 
     def ask(self, function: str, *arguments: object, of: str = "") -> Any:  # noqa: ANN401
-        """What a function of the binding returns, or an Absence."""
+        """Return what a function of the binding returns, or an Absence."""
         called = getattr(self._binding, function, None)
         if called is None:
             message = "the installed nvidia-ml-py does not know it"
@@ -67,11 +67,11 @@ class Library:
             return Absence("failed", function, f"{type(error).__name__}: {error}")
 
     def constant(self, name: str) -> Any:  # noqa: ANN401 - of any type
-        """A constant or a structure of the binding; None where it has none."""
+        """Return a constant or a structure of the binding; None where it has none."""
         return getattr(self._binding, name, None)
 
     def fields(self, handle: object, ids: list[Any], of: str) -> list[Any]:
-        """Field values in the order of ids: (field, scope), or the field alone."""
+        """Return the field values by ids: (field, scope), or the field alone."""
         function = "nvmlDeviceGetFieldValues"
         absence = self.ask(function, handle, ids, of=of)
         if isinstance(absence, Absence):
@@ -100,5 +100,5 @@ class Library:
 
 
 def text_of(data: Any) -> Any:  # noqa: ANN401 - a leaf
-    """Bytes of older bindings as text."""
+    """Return the bytes of older bindings as text."""
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else data

@@ -37,7 +37,7 @@ class GemmProblem(Protocol):
         ...
 
     def wrong_values(self) -> int:
-        """How many compared values are wrong, after all that was timed."""
+        """Return how many compared values are wrong, after all that was timed."""
         ...
 
 
@@ -50,23 +50,23 @@ class Multiplier(Protocol):
         ...
 
     def name_of(self, gpu: int | None) -> str:
-        """What the driver calls it; empty for the host."""
+        """Return what the driver calls it; empty for the host."""
         ...
 
     def free_bytes(self, gpu: int | None) -> int:
-        """How much memory is free."""
+        """Return how much memory is free."""
         ...
 
     def multiplies(self, gpu: int | None, data_type: str) -> bool:
-        """Whether it multiplies numbers of that type."""
+        """Return whether it multiplies numbers of that type."""
         ...
 
     def problem(self, gpu: int | None, data_type: str, size: int) -> GemmProblem:
-        """Square matrices; raises ProductFailed where there is no room."""
+        """Return the square matrices; raises ProductFailed where there is no room."""
         ...
 
     def power_limits(self, gpu: int | None) -> tuple[float | None, float | None]:
-        """Watts in force and by default; None for what is not known."""
+        """Return the watts in force and by default; None for what is not known."""
         ...
 
 
@@ -104,7 +104,7 @@ class Product(Record):
 
 
 def steps(multiplier: Multiplier, types: Sequence[str]) -> list[tuple[int | None, str]]:
-    """Each GPU with each type of numbers that it multiplies."""
+    """Return each GPU with each type of numbers that it multiplies."""
     return [
         (gpu, kind)
         for kind in types
@@ -137,7 +137,7 @@ def measured(
 
 
 def fitting(size: int, value_bytes: int, free_bytes: int) -> int:
-    """The size, halved until its matrices fit into the memory that is free."""
+    """Return the size, halved until its matrices fit into the memory that is free."""
     each = max(value_bytes, _RESULT_BYTES)
     while size > _LEAST_SIZE and _MATRICES * each * size**2 > (
         free_bytes * _SHARE_OF_MEMORY
@@ -162,7 +162,7 @@ def _warm_up(
 def _timed(
     problem: GemmProblem, iterations: int, has_time: Callable[[], bool]
 ) -> list[float]:
-    """So many products, or as many as there is time for, a few at least."""
+    """Return the times of so many products, or of as many as there is time for."""
     result = problem.seconds(min(_FEW, iterations))
     while len(result) < iterations and has_time():
         result += problem.seconds(min(_FEW, iterations - len(result)))
@@ -172,7 +172,7 @@ def _timed(
 def matrix_products(
     products: Sequence[Product], multiplier: Multiplier
 ) -> list[Mapping[str, object]]:
-    """The products as evidence; those that failed are none."""
+    """Return the products as evidence; those that failed are none."""
     return [
         _leaves(product, multiplier) for product in products if product.flops_per_second
     ]

@@ -49,7 +49,7 @@ def put_memory(root: Root, sheet: Sheet) -> None:
 
 
 def meminfo(text: str, label: str, unit: int) -> int | Absence:
-    """A number of /proc/meminfo."""
+    """Return a number of /proc/meminfo."""
     matched = re.search(rf"^{label}:\s+(\d{{1,18}})\b", text, re.MULTILINE)
     if matched is None:
         return Absence("absent", _MEMINFO, f"has no {label}")
@@ -57,7 +57,7 @@ def meminfo(text: str, label: str, unit: int) -> int | Absence:
 
 
 def chosen(text: str) -> RawValue:
-    """The one in brackets: `always [madvise] never`."""
+    """Return the choice in brackets: `always [madvise] never`."""
     matched = re.search(r"\[(\w+)\]", text)
     if matched is None:
         return Absence("failed", "transparent_hugepage/enabled", "marks no choice")
@@ -65,7 +65,7 @@ def chosen(text: str) -> RawValue:
 
 
 def large_blocks(text: str) -> RawValue:
-    """Free blocks of order 8 and above, by NUMA node.
+    """Return the free blocks of order 8 and above, by NUMA node.
 
     Only of the zone Normal: the small zones below it have few on every machine.
     """
@@ -82,7 +82,7 @@ def large_blocks(text: str) -> RawValue:
 
 
 def _group_limit(root: Root) -> tuple[int | Absence, str]:
-    """The least limit of the process's control group and those above it."""
+    """Return the least limit of the process's control group and those above it."""
     path = "/proc/self/cgroup"
     text = root.text(path)
     if isinstance(text, Absence):
@@ -97,7 +97,7 @@ def _group_limit(root: Root) -> tuple[int | Absence, str]:
 
 
 def _least(root: Root, base: str, group: str, file: str) -> tuple[int | Absence, str]:
-    """The root of all groups has no such file, and no limit."""
+    """Return the least limit of a group and its parents; the root has no such file."""
     steps = [part for part in group.split("/") if part not in {"", ".", ".."}]
     limits: list[int] = []
     source = f"{base}/**/{file}"
@@ -114,7 +114,7 @@ def _least(root: Root, base: str, group: str, file: str) -> tuple[int | Absence,
 
 
 def _errors(root: Root, sheet: Sheet) -> None:
-    """Uncorrected errors that the memory controllers have counted since boot."""
+    """Put uncorrected errors that the memory controllers have counted since boot."""
     source = f"{_CONTROLLERS}/mc*/ue_count"
     names = root.names(_CONTROLLERS)
     result: RawValue = Absence("absent", source, "no driver of memory controllers")

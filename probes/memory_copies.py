@@ -31,19 +31,19 @@ class CopyDevice(Protocol):
         ...
 
     def name_of(self, gpu: int | None) -> str:
-        """What the driver calls it; empty for the host."""
+        """Return what the driver calls it; empty for the host."""
         ...
 
     def can_reach(self, source: int, target: int) -> bool:
-        """Whether the one GPU can address the memory of the other."""
+        """Return whether the one GPU can address the memory of the other."""
         ...
 
     def host_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
-        """Memory of the host that is fit for copies to that GPU, and near it."""
+        """Return host memory that is fit for copies to that GPU, and near it."""
         ...
 
     def device_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
-        """Memory of the GPU."""
+        """Return the memory of the GPU."""
         ...
 
     def seconds(self, target: Any, source: Any, times: int, batch: int) -> list[float]:  # noqa: ANN401
@@ -55,7 +55,7 @@ class CopyDevice(Protocol):
         ...
 
     def are_equal(self, target: Any, source: Any) -> bool:  # noqa: ANN401
-        """Whether both hold the same bytes."""
+        """Return whether both hold the same bytes."""
         ...
 
 
@@ -83,7 +83,7 @@ class Amounts(Record):
 
 
 def steps(device: CopyDevice) -> list[CopyStep]:
-    """All that can be measured, those that matter most first."""
+    """Return all that can be measured, those that matter most first."""
     gpus = list(device.gpus)
     if gpus == [None]:
         return [CopyStep("local", None, None)]
@@ -110,7 +110,7 @@ def measured(
 
 
 def _rate(device: CopyDevice, step: CopyStep, amounts: Amounts, seed: int) -> float:
-    """The median rate of a step, whose last copy brought what its source held."""
+    """Return the median rate of a step whose last copy brought what its source held."""
     source_gpu, target_gpu, size = step.source, step.target, amounts.size_bytes
     if step.direction == "device_to_device" and not _is_reached(device, step):
         message = "no peer access"
@@ -146,7 +146,7 @@ def _is_reached(device: CopyDevice, step: CopyStep) -> bool:
 def copy_tests(
     rates: Sequence[Rate], device: CopyDevice, amounts: Amounts
 ) -> list[dict[str, object]]:
-    """The rates as evidence: one test for each direction of which there are some.
+    """Return the rates as evidence: a test for each direction that was measured.
 
     A GPU or pair that was not come to, or failed, stands there without a rate.
     """

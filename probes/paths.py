@@ -64,7 +64,7 @@ def probe(root: Root, sheet: Sheet, *requested: str) -> None:
 
 
 def _as_named(root: Root, role: str, path: str) -> str:
-    """The path, or that of the first file whose name begins with it."""
+    """Return the path, or that of the first file whose name begins with it."""
     ends = _ENDS if role == "data" else _ENDS[:1]
     there = (end for end in ends if root.is_folder(path + end) in {True, False})
     return path + next(there, "")
@@ -98,7 +98,7 @@ def _looked_at(root: Root, path: str, text: str) -> dict[str, RawValue]:
 
 
 def _exists(root: Root, path: str) -> bool | Absence:
-    """No where nothing is; a folder above that is closed hides whether it is there."""
+    """Return whether it exists; a closed folder above hides whether it is there."""
     absence = root.is_folder(path)
     if isinstance(absence, Absence):
         return False if absence.status == "absent" else absence
@@ -106,7 +106,7 @@ def _exists(root: Root, path: str) -> bool | Absence:
 
 
 def _nearest_folder(root: Root, path: str) -> str | Absence:
-    """The folder itself, or the next above it that exists.
+    """Return the folder itself, or the next above it that exists.
 
     A file on the way, or a link that leads nowhere, lets no folder be made.
     """
@@ -126,14 +126,14 @@ def _nearest_folder(root: Root, path: str) -> str | Absence:
 
 
 def _is_read_only(mount: Mount | Absence, space: Space | Absence) -> RawValue:
-    """As the file system says itself, or else as it is mounted."""
+    """Return whether it is read-only, as the file system says or as it is mounted."""
     if not isinstance(space, Absence):
         return space.is_read_only
     return formed(mount, lambda mount: mount.is_read_only)
 
 
 def _permitted(leaves: dict[str, RawValue]) -> dict[str, RawValue]:
-    """The leaves without what holds for root alone, where another user's job it is."""
+    """Return the leaves without what holds for root alone, for another user's job."""
     users = {os.environ.get(name, "0") for name in _USERS} - {"0"}
     if os.geteuid() != 0 or not users:
         return leaves
@@ -143,7 +143,7 @@ def _permitted(leaves: dict[str, RawValue]) -> dict[str, RawValue]:
 
 
 def mounts_of(text: str | Absence) -> list[Mount] | Absence:
-    """The mounts of proc_pid_mountinfo(5), in their order."""
+    """Return the mounts of proc_pid_mountinfo(5), in their order."""
     if isinstance(text, Absence):
         return text
     mounts: list[Mount] = []
@@ -158,7 +158,7 @@ def mounts_of(text: str | Absence) -> list[Mount] | Absence:
 
 
 def _mount(root: Root, folder: str, mounts: list[Mount] | Absence) -> Mount | Absence:
-    """The mount on which a folder lies: the innermost, and of two the later."""
+    """Return the mount on which a folder lies: the innermost, and of two the later."""
     path = root.target(folder)
     if isinstance(path, Absence):
         return path

@@ -60,7 +60,7 @@ def _matters(root: Root, name: str) -> bool:
 
 
 def _ancestors(root: Root, name: str) -> list[str] | Absence:
-    """The devices that its path goes through, from the root port down."""
+    """Return the devices that its path goes through, from the root port down."""
     path = root.target(f"{_DEVICES}/{name}")
     if isinstance(path, Absence):
         return path
@@ -118,7 +118,7 @@ def _device(
 
 
 def speed(text: str | Absence, path: str) -> RawValue:
-    """`32.0 GT/s PCIe` as 32.0; older kernels write `8 GT/s`."""
+    """Return `32.0 GT/s PCIe` as 32.0; older kernels write `8 GT/s`."""
     if isinstance(text, Absence):
         return text
     matched = re.match(r"(\d{1,3}(?:\.\d)?) GT/s", text)
@@ -128,14 +128,14 @@ def speed(text: str | Absence, path: str) -> RawValue:
 
 
 def width(number: int | Absence, path: str) -> RawValue:
-    """Lanes; a link that is down or virtual tells none."""
+    """Return the lanes; a link that is down or virtual tells none."""
     if isinstance(number, Absence) or number not in _UNKNOWN_WIDTHS:
         return number
     return Absence("absent", path, f"the link tells {number}")
 
 
 def errors(text: str, total: str, path: str) -> RawValue:
-    """The total of a file of advanced error reporting."""
+    """Return the total of a file of advanced error reporting."""
     matched = re.search(rf"^{total} (\d{{1,18}})$", text, re.MULTILINE)
     if matched is None:
         return Absence("failed", path, f"has no {total}")

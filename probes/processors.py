@@ -33,7 +33,7 @@ def put_processors(root: Root, sheet: Sheet) -> None:
 
 
 def labelled(text: str, label: str, path: str) -> str | Absence:
-    """What stands behind a label and a colon: the first such line."""
+    """Return what stands behind a label and a colon: the first such line."""
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
         if colon and name.strip() == label:
@@ -42,7 +42,7 @@ def labelled(text: str, label: str, path: str) -> str | Absence:
 
 
 def _model(info: str) -> str | Absence:
-    """x86 tells a name; Arm the numbers of who designed it, and of the design."""
+    """Return the model: x86 has a name, Arm the numbers of designer and design."""
     named = labelled(info, "model name", _INFO)
     if not isinstance(named, Absence):
         return named
@@ -52,7 +52,10 @@ def _model(info: str) -> str | Absence:
 
 
 def numbers_of(text: str) -> list[int] | None:
-    """A list of the kernel, `0-3,8`, number by number; None for any other text."""
+    """Return a list of the kernel, `0-3,8`, number by number.
+
+    None for any other text.
+    """
     result: list[int] = []
     for part in text.split(","):
         matched = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
@@ -74,7 +77,10 @@ def _listed(root: Root, path: str) -> int | Absence:
 
 
 def _topology(root: Root, sheet: Sheet) -> None:
-    """What one processor does not tell leaves sockets and cores uncounted."""
+    """Put sockets and cores.
+
+    What one processor does not state leaves them uncounted.
+    """
     path = f"{_PROCESSORS}/online"
     text = root.line(path)
     sheet.put("host", "processors", _listed(root, path), path)
@@ -105,7 +111,7 @@ def _topology(root: Root, sheet: Sheet) -> None:
 
 
 def _clock(root: Root, sheet: Sheet, info: str | Absence) -> None:
-    """Of x86 /proc/cpuinfo tells the clock, of Arm only the governor's files."""
+    """Put the clock: x86 has it in /proc/cpuinfo, Arm only in the governor's files."""
     policies = root.names(f"{_PROCESSORS}/cpufreq")
     source = f"{_PROCESSORS}/cpufreq/policy*/scaling_governor"
     folders = [] if isinstance(policies, Absence) else policies

@@ -23,7 +23,7 @@ class Absence(Record):
     code: str = ""
 
     def content(self) -> dict[str, str]:
-        """As it stands in a snapshot."""
+        """Return the content as it stands in a snapshot."""
         return {name: text for name, text in self._asdict().items() if text}
 
 
@@ -32,7 +32,7 @@ RawValue = Scalar | Absence | list[Scalar | Absence | None]
 
 
 def formed(absence: T | Absence, form: Callable[[T], RawValue]) -> RawValue:
-    """What was read in the form of a leaf; an Absence stays one."""
+    """Return what was read in the form of a leaf; an Absence stays one."""
     return absence if isinstance(absence, Absence) else form(absence)
 
 
@@ -53,13 +53,13 @@ class Sheet:
         self._tell = tell
 
     def put(self, kind: str, leaf: str, result: RawValue, source: str) -> None:
-        """A leaf of what a machine has one of, and what was read for it."""
+        """Put a leaf of what a machine has once, and what was read for it."""
         self._say("put", kind, leaf, _content(result), source)
         self._sources.setdefault(f"{kind}.{leaf}", source)
         self._parts.setdefault(kind, {})[leaf] = _content(result)
 
     def add(self, kind: str) -> int:
-        """Another part of a kind; returns its number, from 0."""
+        """Add another part of a kind; returns its number, from 0."""
         self._say("add", kind)
         self._open.add(kind)
         parts = self._listed(kind)
@@ -69,13 +69,13 @@ class Sheet:
     def put_at(
         self, kind: str, number: int, leaf: str, result: RawValue, source: str
     ) -> None:
-        """A leaf of one part; source: with the name of the part left open."""
+        """Put a leaf of one part; source: with the name of the part left open."""
         self._say("put_at", kind, number, leaf, _content(result), source)
         self._sources.setdefault(f"{kind}.{leaf}", source)
         self._listed(kind)[number][leaf] = _content(result)
 
     def listed(self, kind: str, absence: Absence | None = None) -> None:
-        """All parts of a kind have been added, or could not be: then why."""
+        """Note that all parts of a kind have been added, or why they could not be."""
         self._say("listed", kind, absence.content() if absence else None)
         self._open.discard(kind)
         if absence is not None:
@@ -84,11 +84,11 @@ class Sheet:
             self._listed(kind)
 
     def doing(self, what: str) -> None:
-        """What is asked next: all that is left of a call that does not return."""
+        """Note what is queried next: all that is left of a call that hangs."""
         self._say("doing", what)
 
     def replay(self, result: list[Any]) -> None:
-        """Do again what another sheet was told; raises ValueError for anything else."""
+        """Replay another sheet's calls; raises ValueError for anything else."""
         word, *rest = result
         if word not in {"put", "add", "put_at", "listed"}:
             raise ValueError(word)
@@ -99,7 +99,7 @@ class Sheet:
         getattr(self, word)(*rest)
 
     def content(self) -> dict[str, Any]:
-        """The parts as they stand in a snapshot, with their sources.
+        """Return the parts as they stand in a snapshot, with their sources.
 
         A list whose end nobody has told may lack parts, and says so.
         """
@@ -127,5 +127,5 @@ def _content(absence: Any) -> Any:  # noqa: ANN401 - what JSON holds
 
 
 def line(result: list[Any]) -> str:
-    """A line of what a sheet was told."""
+    """Return a line of the sheet."""
     return json.dumps(result, separators=(",", ":")) + "\n"

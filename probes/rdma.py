@@ -51,7 +51,7 @@ def probe(root: Root, sheet: Sheet) -> None:
 
 
 def _devices(root: Root, sheet: Sheet) -> None:
-    """The kernel has the folder from the first driver of such devices on."""
+    """Put the devices; the kernel has the folder from the first driver of them on."""
     names = root.names(_DEVICES)
     if isinstance(names, Absence):
         is_bare = names.status == "absent" and root.exists("/sys/class/net")
@@ -92,7 +92,7 @@ def _device(root: Root, sheet: Sheet, name: str) -> None:
 def _put_device(
     root: Root, sheet: Sheet, part: tuple[str, int], folder: str, shown: str
 ) -> None:
-    """The PCI address and the driver of a device of some class."""
+    """Put the PCI address and the driver of a device of some class."""
     kind, number = part
     target = root.target(f"{folder}/device")
     address = target if isinstance(target, Absence) else pci_address(target)
@@ -104,7 +104,7 @@ def _put_device(
 
 
 def pci_address(path: str) -> str | Absence:
-    """The last PCI function that a path of sysfs goes through."""
+    """Return the last PCI function that a path of sysfs goes through."""
     for step in reversed(path.split("/")):
         if _PCI_ADDRESS.fullmatch(step):
             return step
@@ -136,7 +136,7 @@ def _port(root: Root, sheet: Sheet, device: str, port: str) -> None:
 
 
 def _gids(root: Root, put: Put, folder: str) -> None:
-    """Kinds of the addresses, not the addresses: they name the specimen."""
+    """Put the kinds of the addresses, not the addresses: they name the specimen."""
     names = root.names(f"{folder}/gids")
     if isinstance(names, Absence):
         for leaf in ("gid_kinds", "gid_types"):
@@ -161,12 +161,12 @@ def _gids(root: Root, put: Put, folder: str) -> None:
 
 
 def word_of(text: str | Absence) -> str | Absence:
-    """`4: ACTIVE` as `ACTIVE`."""
+    """Return `4: ACTIVE` as `ACTIVE`."""
     return text if isinstance(text, Absence) else text.rpartition(":")[2].strip()
 
 
 def rate_of(text: str | Absence, folder: str) -> float | Absence:
-    """`400 Gb/sec (4X NDR)` as 400.0."""
+    """Return `400 Gb/sec (4X NDR)` as 400.0."""
     if isinstance(text, Absence):
         return text
     first = text.split(" ", 1)[0]
@@ -185,7 +185,7 @@ def _texts(root: Root, folder: str) -> RawValue:
 
 
 def _enabled(root: Root, folder: str) -> RawValue:
-    """The priorities whose file holds 1; the driver of the vendor alone has them.
+    """Return priorities whose file holds 1; only the vendor's driver has such files.
 
     One that cannot be read leaves all in doubt.
     """

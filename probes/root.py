@@ -53,12 +53,12 @@ class Root:
         return self._folder == "/"
 
     def text(self, path: str) -> str | Absence:
-        """The text of a file, without blanks around it."""
+        """Return the text of a file, without blanks around it."""
         absence = self.data(path)
         return absence if isinstance(absence, Absence) else _decoded(absence)
 
     def line(self, path: str) -> str | Absence:
-        """The first line of a file, short and printable: what may be a leaf."""
+        """Return the first line of a file, short and printable: what may be a leaf."""
         absence = self.data(path, _MOST_IN_A_LINE * 4)
         if isinstance(absence, Absence):
             return absence
@@ -66,7 +66,7 @@ class Root:
         return "".join(text if text.isprintable() else "?" for text in first)
 
     def tail(self, path: str) -> str | Absence:
-        """The end of a file that may be long: its last whole lines."""
+        """Return the end of a file that may be long: its last whole lines."""
         absence = self.data(path, from_end=True)
         if isinstance(absence, Absence):
             return absence
@@ -77,7 +77,10 @@ class Root:
     def data(
         self, path: str, most: int = _MOST_BYTES, *, from_end: bool = False
     ) -> bytes | Absence:
-        """The bytes of a file, so many at most; never waits for a pipe or a device."""
+        """Return the bytes of a file, so many at most.
+
+        Never waits for a pipe or a device.
+        """
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
         try:
             number = os.open(self._opened(path), flags)
@@ -96,7 +99,7 @@ class Root:
             os.close(number)
 
     def number(self, path: str) -> int | Absence:
-        """The whole number in a file, decimal or with a leading 0x."""
+        """Return the whole number in a file, decimal or with a leading 0x."""
         text = self.line(path)
         if isinstance(text, Absence):
             return text
@@ -106,7 +109,7 @@ class Root:
             return Absence("failed", path, f"holds {text[:40]!r}, no whole number")
 
     def names(self, path: str) -> list[str] | Absence:
-        """The entries of a folder, sorted."""
+        """Return the entries of a folder, sorted."""
         try:
             texts = sorted(os.listdir(self._opened(path)))
         except OSError as error:
@@ -114,14 +117,14 @@ class Root:
         return texts[:_MOST_NAMES]
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
+        """Return whether there is such a file or folder."""
         try:
             return os.path.lexists(self._inside(os.path.dirname(path)) + path_end(path))
         except OSError:
             return False
 
     def target(self, path: str) -> str | Absence:
-        """Where a path leads when all links are followed, as a path of the machine."""
+        """Return where a path leads on the machine when all links are followed."""
         try:
             text = self._inside(path)
         except OSError as error:
@@ -131,21 +134,24 @@ class Root:
         return text if self.is_live else text.removeprefix(self._folder)
 
     def is_open_to_this_user(self, path: str) -> bool:
-        """Whether this user may read and write there; nothing is opened for it."""
+        """Return whether this user may read and write there.
+
+        Nothing is opened for it.
+        """
         try:
             return os.access(self._opened(path), os.R_OK | os.W_OK, effective_ids=True)
         except OSError:
             return False
 
     def is_folder(self, path: str) -> bool | Absence:
-        """Whether it is a folder, or else some file; Absence where there is nothing."""
+        """Return whether it is a folder, not a file; Absence where there is nothing."""
         try:
             return stat.S_ISDIR(os.stat(self._opened(path)).st_mode)
         except OSError as error:
             return absence_of(f"stat {path}", error)
 
     def is_empty(self, path: str) -> bool | Absence:
-        """Whether nothing lies in a folder, however much there may be."""
+        """Return whether nothing lies in a folder, however much there may be."""
         try:
             with os.scandir(self._opened(path)) as entries:
                 return next(entries, None) is None
@@ -153,14 +159,17 @@ class Root:
             return absence_of(f"scandir {path}", error)
 
     def grants(self, path: str, mode: int) -> bool | Absence:
-        """Whether this user may do all that at a path; nothing is opened for it."""
+        """Return whether this user may do all that at a path.
+
+        Nothing is opened for it.
+        """
         try:
             return os.access(self._opened(path), mode, effective_ids=True)
         except OSError as error:
             return absence_of(f"access {path}", error)
 
     def space(self, path: str) -> "Space | Absence":
-        """How full a file system is."""
+        """Return how full a file system is."""
         if not self.is_live:
             message = "a copy of the files has no file systems"
             return Absence("absent", f"statvfs {path}", message)
@@ -177,11 +186,17 @@ class Root:
         )
 
     def _opened(self, path: str) -> str:
-        """As `_inside`; of the machine's own files the system resolves the links."""
+        """Return the path as `_inside` does.
+
+        The system resolves links of its own files.
+        """
         return path if self.is_live else self._inside(path)
 
     def _inside(self, path: str) -> str:
-        """The path below the folder; raises FileNotFoundError where it leads out."""
+        """Return the path below the folder.
+
+        Raises FileNotFoundError where it leads out.
+        """
         result = os.path.realpath(self._folder + path)
         if self.is_live or result == self._folder:
             return result
@@ -191,7 +206,7 @@ class Root:
 
 
 def _read(number: int, most: int) -> bytes:
-    """What an open file holds; those of /proc come in pieces."""
+    """Return what an open file holds; those of /proc come in pieces."""
     pieces: list[bytes] = []
     left = most
     while left > 0 and (piece := os.read(number, min(left, _CHUNK_BYTES))):
@@ -205,12 +220,12 @@ def _decoded(data: bytes) -> str:
 
 
 def path_end(path: str) -> str:
-    """The last step of a path, with its slash."""
+    """Return the last step of a path, with its slash."""
     return "/" + path.rpartition("/")[2]
 
 
 def absence_of(source: str, error: OSError) -> Absence:
-    """Why something could not be read."""
+    """Return why something could not be read."""
     code = errno.errorcode.get(error.errno or 0, "")
     reason = _REASONS.get(error.errno, "failed")
     message = "" if reason == "absent" else (error.strerror or "")

@@ -38,7 +38,7 @@ class Processes(Record):
     are_all: bool
 
     def has(self, name: str) -> bool | Absence:
-        """Whether a program of that name runs."""
+        """Return whether a program of that name runs."""
         short = name[:_MOST_NAME]
         if any(
             process.name == short and process.state not in "ZX" for process in self.seen
@@ -47,12 +47,15 @@ class Processes(Record):
         return False if self.are_all else _ONLY_OWN
 
     def counted(self, numbers: list[int]) -> int | Absence:
-        """How many there are of some kind; none in sight of a container is no count."""
+        """Return how many there are of a kind.
+
+        A container that sees none cannot count.
+        """
         return len(numbers) if numbers or self.are_all else _ONLY_OWN
 
 
 def processes(root: Root) -> Processes | Absence:
-    """The processes of the machine."""
+    """Return the processes of the machine."""
     names = root.names("/proc")
     if isinstance(names, Absence):
         return names
@@ -64,7 +67,7 @@ def processes(root: Root) -> Processes | Absence:
 
 
 def _process(root: Root, number: int) -> Process | None:
-    """None where it has ended meanwhile."""
+    """Return the process; None where it has ended meanwhile."""
     text = root.text(f"/proc/{number}/stat")
     matched = None if isinstance(text, Absence) else _STAT.match(text)
     if matched is None:
@@ -77,7 +80,7 @@ def _process(root: Root, number: int) -> Process | None:
 
 
 def stuck(root: Root, result: Processes) -> int | Absence:
-    """Processes in uninterruptible sleep, at each of several looks.
+    """Return the processes in uninterruptible sleep, at each of several looks.
 
     Every disk access sleeps so for a moment, and some threads of the kernel always do.
     """
@@ -97,7 +100,7 @@ def stuck(root: Root, result: Processes) -> int | Absence:
 
 
 def zombies(result: Processes) -> int | Absence:
-    """Processes that have ended and that nobody has asked for."""
+    """Return the processes that have ended and that nobody has waited for."""
     return result.counted(
         [process.number for process in result.seen if process.state == "Z"]
     )

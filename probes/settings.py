@@ -32,7 +32,7 @@ class NodeSettingsLayer(Record):
     pairs: Pairs
 
     def values(self) -> dict[str, str]:
-        """By name."""
+        """Return the values by name."""
         return dict(reversed(self.pairs))
 
 
@@ -48,7 +48,7 @@ def probe(root: Root, sheet: Sheet) -> None:
 
 
 def layers_of(root: Root) -> list[NodeSettingsLayer] | Absence:
-    """The places that set variables, the first of them counts.
+    """Return the places that set variables, the first of them counts.
 
     Where one is closed to this user, what NCCL reads there is not known: then the list
     is not whole, and is not given.
@@ -92,14 +92,14 @@ def _put(sheet: Sheet, layer: NodeSettingsLayer) -> None:
 
 
 def assignments(text: str) -> Pairs:
-    """As NCCL reads its files: blanks and quotes stay, `#` begins a comment line."""
+    """Return pairs as NCCL reads them: blanks and quotes stay, `#` begins a comment."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     pairs = [line.partition("=") for line in lines]
     return [(name, value) for name, equals, value in pairs if equals]
 
 
 def _home_file(root: Root, environment: Pairs) -> str | None:
-    """In the home of the user as the system knows it, whatever HOME says."""
+    """Return the file in the user's home as the system knows it, not as HOME says."""
     home = _home(root) or dict(environment).get("HOME")
     return f"{home.rstrip('/')}/{_USER_FILE}" if home else None
 

@@ -37,7 +37,7 @@ _CREDENTIAL = {
 
 
 def without_specimens(snapshot: dict[str, Any], salt: bytes) -> dict[str, Any]:
-    """The same, with each specimen's leaf replaced by its digest."""
+    """Return the same, with each specimen's leaf replaced by its digest."""
     cleaned = dict(snapshot)
     for name in SPECIMENS:
         kind, _, leaf = name.partition(".")
@@ -50,7 +50,7 @@ def without_specimens(snapshot: dict[str, Any], salt: bytes) -> dict[str, Any]:
 
 
 def without_credentials(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """The same, without texts that have the shape of a credential, wherever they are.
+    """Return the same without texts that have the shape of a credential, anywhere.
 
     A value may hold one under any name: `NCCL_X=hf_...`. Nobody can ask for these.
     """
@@ -91,7 +91,7 @@ def _starred_text(text: str) -> str:
 
 
 def is_shown(variable: str) -> bool:
-    """Whether the value of a variable may stand in a snapshot."""
+    """Return whether the value of a variable may stand in a snapshot."""
     return bool(_KNOWN.fullmatch(variable)) and not _SECRET.search(variable)
 
 

@@ -41,7 +41,7 @@ class Handles:
         self._numbers: dict[int, int] = {}
 
     def number(self, pointer: Any) -> int:  # noqa: ANN401 - of ctypes
-        """The number of a pointer, a new one if it was not seen before."""
+        """Return the number of a pointer, a new one if it was not seen before."""
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
         return self._numbers.setdefault(address, len(self._numbers))
 
@@ -62,7 +62,10 @@ class Recorder:
         self._handles = Handles()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a function of ctypes
-        """A function that is recorded; raises AttributeError as the library does."""
+        """Return a function that is recorded.
+
+        Raises AttributeError as the library does.
+        """
         function = getattr(self._library, name)
         if name == _ERROR_STRING:
             function.restype = ctypes.c_char_p
@@ -94,7 +97,10 @@ class Replayer:
             calls.setdefault(json.dumps(line["in"]), []).append(line)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a function
-        """A function of the tape; raises AttributeError for one that it lacks."""
+        """Return a function of the tape.
+
+        Raises AttributeError for one that it lacks.
+        """
         calls = self.__dict__["_answers"].get(name)
         if calls is None:
             raise AttributeError(name)
@@ -114,7 +120,7 @@ class Replayer:
 
 
 def recording(folder: str, *, keep_identifiers: bool) -> Any:  # noqa: ANN401
-    """The library with a tape in a folder; None where there is no library.
+    """Return the library with a tape in a folder; None where there is no library.
 
     Serial numbers and UUIDs become digests on the tape unless they are to be kept.
     """
@@ -133,13 +139,13 @@ def recording(folder: str, *, keep_identifiers: bool) -> Any:  # noqa: ANN401
 
 
 def tape_below(root: Root) -> str:
-    """The tape beside a copy of a machine's files; empty where there is none."""
+    """Return the tape beside a copy of a machine's files; empty where there is none."""
     text = root.text(f"/{TAPE}")
     return "" if isinstance(text, Absence) else text
 
 
 def without_serials(text: str, salt: bytes) -> str:
-    """A line of a tape with digests for what names one GPU or one fabric."""
+    """Return a line of a tape with digests for what names one GPU or one fabric."""
     line = json.loads(text)
     name = line["call"]
     if name in _SERIAL_TEXTS:
@@ -158,7 +164,7 @@ def without_serials(text: str, salt: bytes) -> str:
 
 
 def _lines(text: str) -> list[dict[str, Any]]:
-    """The calls on a tape, without a last one that was cut off."""
+    """Return the calls on a tape, without a last one that was cut off."""
     first, *rest = text.splitlines() or [""]
     problem = f"no tape of {SCHEMA}"
     try:
@@ -178,7 +184,7 @@ def _lines(text: str) -> list[dict[str, Any]]:
 
 
 def _line(text: str) -> dict[str, Any] | None:
-    """A call of a tape; None for what is none."""
+    """Return a call of a tape; None for what is none."""
     try:
         line = json.loads(text)
         is_text = isinstance(line["call"], str) and isinstance(
@@ -193,7 +199,7 @@ def _line(text: str) -> dict[str, Any] | None:
 
 
 def _buffers(arguments: Iterable[Any]) -> list[Any]:
-    """What the library may write into: all that is passed by reference."""
+    """Return what the library may write into: all that is passed by reference."""
     result: list[Any] = []
     for argument in arguments:
         if isinstance(argument, ctypes.Array):
@@ -204,7 +210,7 @@ def _buffers(arguments: Iterable[Any]) -> list[Any]:
 
 
 def _entered(arguments: Iterable[Any], handles: Handles) -> list[Any]:
-    """What goes into a call, as JSON."""
+    """Return what goes into a call, as JSON."""
     result: list[Any] = []
     for argument in arguments:
         if isinstance(argument, ctypes.Array) or hasattr(argument, "_obj"):
@@ -218,7 +224,7 @@ def _entered(arguments: Iterable[Any], handles: Handles) -> list[Any]:
 
 
 def _left(arguments: Iterable[Any], handles: Handles) -> list[Any]:
-    """What a call has left in its buffers."""
+    """Return what a call has left in its buffers."""
     return [
         {"handle": handles.number(buffer)}
         if _is_pointer(buffer)
@@ -242,5 +248,5 @@ def _is_pointer(item: Any) -> bool:  # noqa: ANN401
 
 
 def _text(content: bytes) -> str:
-    """Bytes as text, without the zeros that fill the rest of a buffer."""
+    """Return the bytes as text, without the zeros that fill the rest of a buffer."""
     return base64.b64encode(content.rstrip(b"\0")).decode()

@@ -22,7 +22,7 @@ class TorchGpus:
     """GPUs through PyTorch's CUDA, those that CUDA_VISIBLE_DEVICES shows."""
 
     def __init__(self, torch: Any) -> None:  # noqa: ANN401 - its types are not ours
-        """Take the module; nothing is asked of a GPU yet."""
+        """Take the module; no GPU is queried yet."""
         self._torch = torch
         self._registered: list[Any] = []
         torch.set_num_threads(1)  # so that this thread touches what it allocates
@@ -33,15 +33,15 @@ class TorchGpus:
         return range(self._torch.cuda.device_count())
 
     def name_of(self, gpu: int | None) -> str:
-        """What CUDA calls it."""
+        """Return what CUDA calls it."""
         return "" if gpu is None else str(self._torch.cuda.get_device_name(gpu))
 
     def can_reach(self, source: int, target: int) -> bool:
-        """Whether the driver allows peer access."""
+        """Return whether the driver allows peer access."""
         return bool(self._torch.cuda.can_device_access_peer(source, target))
 
     def host_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
-        """Pinned memory that lies near the GPU; raises CopyFailed."""
+        """Return the pinned memory that lies near the GPU; raises CopyFailed."""
         with self._near(gpu), failing_as(CopyFailed, self._torch):
             memory = self._torch.empty(size // _WORD_BYTES, dtype=self._torch.int32)
             memory.fill_(0)
@@ -64,14 +64,14 @@ class TorchGpus:
             self._torch.cuda.cudart().cudaHostUnregister(memory.data_ptr())
 
     def device_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
-        """Memory of the GPU; raises CopyFailed where there is none."""
+        """Return the memory of the GPU; raises CopyFailed where there is none."""
         with failing_as(CopyFailed, self._torch):
             return self._torch.zeros(
                 size // _WORD_BYTES, dtype=self._torch.int32, device=f"cuda:{gpu}"
             )
 
     def seconds(self, target: Any, source: Any, times: int, batch: int) -> list[float]:  # noqa: ANN401
-        """Time copies on the stream that makes them: the one of the sending GPU."""
+        """Return the seconds of copies on the stream of the sending GPU."""
         device = source.device if source.is_cuda else target.device
         cuda = self._torch.cuda
         with failing_as(CopyFailed, self._torch), cuda.device(device):
@@ -135,24 +135,24 @@ class TorchHost:
         self._clock = clock
 
     def name_of(self, gpu: int | None) -> str:  # noqa: ARG002
-        """No GPU has a part in it."""
+        """Return a name that says that no GPU has a part in it."""
         return ""
 
     def can_reach(self, source: int, target: int) -> bool:  # noqa: ARG002
-        """There are no peers."""
+        """Return False: there are no peers."""
         return False
 
     def host_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
-        """The same as the other."""
+        """Return the same as the other."""
         return self.device_memory(gpu, size)
 
     def device_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401, ARG002
-        """Memory of the host; raises CopyFailed where there is none."""
+        """Return the memory of the host; raises CopyFailed where there is none."""
         with failing_as(CopyFailed, self._torch):
             return self._torch.zeros(size // _WORD_BYTES, dtype=self._torch.int32)
 
     def seconds(self, target: Any, source: Any, times: int, batch: int) -> list[float]:  # noqa: ANN401
-        """Time copies by the clock."""
+        """Return the seconds of copies by the clock."""
         result: list[float] = []
         for _ in range(times):
             before = self._clock()
@@ -177,7 +177,10 @@ def fill(torch: Any, memory: Any, seed: int) -> None:  # noqa: ANN401
 
 
 def processors_of(text: str) -> set[int]:
-    """The processors of `0-23,48-71`; raises OSError for what is no such list."""
+    """Return the processors of `0-23,48-71`.
+
+    Raises OSError for what is no such list.
+    """
     result: set[int] = set()
     for part in text.strip().split(","):
         first, _, last = part.partition("-")

@@ -17,7 +17,7 @@ class NoTorch(Exception):  # noqa: N818 - a usage error with its own message
 
 
 def load(module: str = "torch") -> Any:  # noqa: ANN401 - its types are not ours
-    """PyTorch, or one of its modules; raises NoTorch."""
+    """Return PyTorch, or one of its modules; raises NoTorch."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -21,7 +21,7 @@ class TorchMultiplier:
     """GPUs through PyTorch's CUDA, those that CUDA_VISIBLE_DEVICES shows."""
 
     def __init__(self, torch: Any) -> None:  # noqa: ANN401 - its types are not ours
-        """Take the module; nothing is asked of a GPU yet."""
+        """Take the module; no GPU is queried yet."""
         self._torch = torch
 
     @property
@@ -30,17 +30,17 @@ class TorchMultiplier:
         return range(self._torch.cuda.device_count())
 
     def name_of(self, gpu: int | None) -> str:
-        """What CUDA calls it."""
+        """Return what CUDA calls it."""
         return "" if gpu is None else str(self._torch.cuda.get_device_name(gpu))
 
     def free_bytes(self, gpu: int | None) -> int:
-        """What CUDA tells as free, with what this process has and does not use."""
+        """Return what CUDA has free, with what this process has and does not use."""
         with failing_as(ProductFailed, self._torch):
             self._torch.cuda.empty_cache()
             return int(self._torch.cuda.mem_get_info(gpu)[0])
 
     def multiplies(self, gpu: int | None, data_type: str) -> bool:
-        """Whether its matrix units do, by the compute capability."""
+        """Return whether its matrix units do, by the compute capability."""
         capability = tuple(self._torch.cuda.get_device_capability(gpu))
         if data_type == "float8_e4m3":
             has_function = hasattr(self._torch, "_scaled_mm")
@@ -48,12 +48,12 @@ class TorchMultiplier:
         return data_type != "bfloat16" or capability >= _BFLOAT16_CAPABILITY
 
     def problem(self, gpu: int | None, data_type: str, size: int) -> GemmProblem:
-        """Matrices in the memory of the GPU."""
+        """Return the matrices in the memory of the GPU."""
         with failing_as(ProductFailed, self._torch):
             return TorchProblem(self._torch, f"cuda:{gpu}", data_type, size)
 
     def power_limits(self, gpu: int | None) -> tuple[float | None, float | None]:
-        """As NVML tells them of the GPU with that UUID."""
+        """Return the power limits that NVML has for the GPU with that UUID."""
         if gpu is None:
             return None, None
         return power_limits(self._torch.cuda.get_device_properties(gpu))
@@ -69,24 +69,24 @@ class TorchProcessors:
         self._torch = torch
 
     def name_of(self, gpu: int | None) -> str:  # noqa: ARG002
-        """No GPU has a part in it."""
+        """Return a name that says that no GPU has a part in it."""
         return ""
 
     def free_bytes(self, gpu: int | None) -> int:  # noqa: ARG002
-        """A share that no host lacks."""
+        """Return a share that no host lacks."""
         return _HOST_BYTES
 
     def multiplies(self, gpu: int | None, data_type: str) -> bool:  # noqa: ARG002
-        """Processors have no float8."""
+        """Return whether it is other than float8, which processors do not have."""
         return data_type != "float8_e4m3"
 
     def problem(self, gpu: int | None, data_type: str, size: int) -> GemmProblem:  # noqa: ARG002
-        """Matrices in the memory of the host."""
+        """Return the matrices in the memory of the host."""
         with failing_as(ProductFailed, self._torch):
             return TorchProblem(self._torch, "cpu", data_type, size)
 
     def power_limits(self, gpu: int | None) -> tuple[float | None, float | None]:  # noqa: ARG002
-        """Nobody limits a GPU here."""
+        """Return no limits, since there is no GPU."""
         return None, None
 
 
@@ -115,7 +115,7 @@ class TorchProblem:
         self._last: Any = None
 
     def _as_right(self, matrix: Any) -> Any:  # noqa: ANN401
-        """A right matrix, column by column where float8 asks for it."""
+        """Return a right matrix, column by column where float8 asks for it."""
         matrix = matrix.to(self._kind)
         return matrix.t().contiguous().t() if self._is_float8 else matrix
 
@@ -124,7 +124,7 @@ class TorchProblem:
         return bool(self._kind.itemsize == 1)
 
     def _product(self, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """The product; float8 by the function that all its users call."""
+        """Return the product; float8 by the function that all its users call."""
         torch, outcome = self._torch, self._unit
         if not self._is_float8:
             return torch.mm(left, right)
@@ -139,7 +139,7 @@ class TorchProblem:
         return result[0] if isinstance(result, tuple) else result  # before torch 2.5
 
     def seconds(self, times: int) -> list[float]:
-        """Time products; the first and the last of all are kept."""
+        """Return the seconds of products; the first and the last of all are kept."""
         with failing_as(ProductFailed, self._torch):
             if self._device.type != "cuda":
                 return self._by_clock(times)
@@ -175,7 +175,7 @@ class TorchProblem:
         return result
 
     def wrong_values(self) -> int:
-        """Values that differ from the first product, and from the right ones."""
+        """Return how many values differ from the first product, or the right ones."""
         with failing_as(ProductFailed, self._torch):
             wrong = 0
             if self._first is not None and self._first is not self._last:
@@ -185,7 +185,7 @@ class TorchProblem:
             return wrong + self._wrong_rows(result)
 
     def _wrong_rows(self, result: Any) -> int:  # noqa: ANN401
-        """Of some rows, the values that are not those of double precision."""
+        """Return how many values of some rows are not those of double precision."""
         torch = self._torch
         count = min(_COMPARED_ROWS, result.shape[0])
         rows = torch.linspace(0, result.shape[0] - 1, count).long()
@@ -196,13 +196,13 @@ class TorchProblem:
 
 
 def _differing(torch: Any, item: Any, other: Any) -> int:  # noqa: ANN401
-    """How many values differ, by their bits; zeros of both signs are equal."""
+    """Return how many values differ, by their bits; zeros of both signs are equal."""
     bits = [(each + 0.0).view(torch.int16) for each in (item, other)]
     return int((bits[0] != bits[1]).sum())
 
 
 def power_limits(properties: Any) -> tuple[float | None, float | None]:  # noqa: ANN401
-    """Watts in force and by default of the GPU with these properties of CUDA.
+    """Return watts in force and by default of the GPU with these properties of CUDA.
 
     CUDA and NVML number GPUs differently: they are matched by their UUID.
     """

@@ -34,7 +34,7 @@ class Adapter:
     settings: dict[str, str] = field(default_factory=dict)
 
     def program(self, text: str) -> Path:
-        """A program that the adapter takes for speccheck."""
+        """Return a program that the adapter takes for speccheck."""
         path = self.folder / "speccheck"
         path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
@@ -71,7 +71,7 @@ class Adapter:
 
 
 def adapter_under(shell: str, folder: Path) -> Adapter:
-    """Skips the test where there is no such shell."""
+    """Skip the test where there is no such shell."""
     program, *words = shell.split()
     path = shutil.which(program)
     if path is None:

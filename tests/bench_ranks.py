@@ -30,7 +30,7 @@ needs_torch = pytest.mark.skipif(
 
 
 def environment(more: Mapping[str, object]) -> dict[str, str]:
-    """This environment without what a launcher set, and with more."""
+    """Return this environment without what a launcher set, and with more."""
     own = {
         name: value
         for name, value in os.environ.items()
@@ -112,7 +112,7 @@ def started(
     *,
     on_terminal: bool = False,
 ) -> Generator[Started, None, None]:
-    """A process that is gone afterwards."""
+    """Yield a process that is gone afterwards."""
     item = Started(command, environment(environ), on_terminal=on_terminal)
     try:
         yield item
@@ -129,13 +129,13 @@ def run(
 
 
 def runs(path: Path) -> list[dict[str, Any]]:
-    """The runs of a measurement that was kept."""
+    """Return the runs of a measurement that was kept."""
     found: list[dict[str, Any]] = json.loads(path.read_text())["collective_runs"]
     return found
 
 
 def ranks_below(process: int) -> dict[int, int]:
-    """By rank, the number of each process that was started for it."""
+    """Return by rank the number of each process that was started for it."""
     found: dict[int, int] = {}
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     children = [child for task in tasks for child in task.read_text().split()]
@@ -149,7 +149,7 @@ def ranks_below(process: int) -> dict[int, int]:
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process runs; one that has ended and is not fetched does not."""
+    """Return whether a process runs; one that has ended and is not fetched does not."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

@@ -64,7 +64,7 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: object) -> Message:
-        """The result of one command."""
+        """Return the result of one command."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -120,7 +120,7 @@ class Browser:
         self.wait_for("Page.loadEventFired")
 
     def value(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page holds
-        """What an expression comes to in the page, now or as soon as it promises."""
+        """Return what an expression comes to in the page, now or when it settles."""
         found = self.call(
             "Runtime.evaluate",
             expression=expression,
@@ -131,12 +131,12 @@ class Browser:
         return found["result"].get("value")
 
     def picture(self, *, whole: bool = True) -> bytes:
-        """The page as PNG."""
+        """Return the page as PNG."""
         found = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         return base64.b64decode(found["data"])
 
     def printed(self) -> bytes:
-        """The page as it is printed, as PDF."""
+        """Return the page as it is printed, as PDF."""
         found = self.call("Page.printToPDF", printBackground=False)
         return base64.b64decode(found["data"])
 
@@ -177,7 +177,7 @@ class Browser:
 
 @contextmanager
 def browser(profile: Path) -> Generator[Browser, None, None]:
-    """A browser for a while."""
+    """Yield a browser for a while."""
     assert PROGRAM is not None
     found = Browser(PROGRAM, profile)
     try:

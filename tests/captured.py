@@ -81,7 +81,7 @@ GPU = """\
 
 
 def nvidia_smi(*gpus: str, attached: int | None = None) -> str:
-    """What nvidia-smi -q -x prints of these GPUs."""
+    """Return what nvidia-smi -q -x prints of these GPUs."""
     count = len(gpus) if attached is None else attached
     return (
         '<?xml version="1.0" ?>\n'
@@ -96,7 +96,7 @@ def nvidia_smi(*gpus: str, attached: int | None = None) -> str:
 
 
 def gpu_at(bus: str, uuid: str = "GPU-5d0f29c1") -> str:
-    """The same GPU at another address."""
+    """Return the same GPU at another address."""
     return GPU.replace(":1B:", f":{bus}:").replace("GPU-5d0f29c1", uuid)
 
 

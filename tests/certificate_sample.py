@@ -16,7 +16,7 @@ def clause(
     level: str = "must",
     certification_level: str = "L1",
 ) -> dict[str, Any]:
-    """One clause of a certificate, without judgements."""
+    """Return one clause of a certificate, without judgements."""
     return {
         "clause": name,
         "title": f"what {name} asks",
@@ -29,7 +29,7 @@ def clause(
 
 
 def track(name: str, level: str | None, highest: str = "L2") -> dict[str, Any]:
-    """One track of a certificate."""
+    """Return one track of a certificate."""
     return {
         "track": name,
         "level": level,
@@ -125,11 +125,11 @@ _PREDICATE: dict[str, Any] = {
 
 
 def predicate(**changes: object) -> dict[str, Any]:
-    """The predicate with other values of some fields."""
+    """Return the predicate with other values of some fields."""
     return {**deepcopy(_PREDICATE), **changes}
 
 
 def certificate(**changes: object) -> Statement:
-    """The statement of it."""
+    """Return the statement of it."""
     fields = predicate(**changes)
     return Statement(INSTANCE_TYPE, TYPE_SHA256, CERTIFICATE_TYPE, fields)

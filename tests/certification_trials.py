@@ -83,5 +83,5 @@ class Trial:
         file.write_text(change(file.read_text("utf-8")), "utf-8")
 
     def levels(self) -> dict[str, str | None]:
-        """The level of each track of the certificate."""
+        """Return the level of each track of the certificate."""
         return {item["track"]: item["level"] for item in self.predicate["tracks"]}

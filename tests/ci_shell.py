@@ -15,7 +15,7 @@ _INPUT = re.compile(r"\$\[\[\s*inputs\.([\w-]+)\s*\]\]")
 
 
 def offline_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which pip builds and installs without a network.
+    """Return an environment in which pip builds and installs without a network.
 
     What the project needs to be built and to run is that of the running interpreter.
     """
@@ -34,7 +34,7 @@ def offline_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def working_tree(folder: Path) -> Path:
-    """A copy of the project's files as they are now, as a repository of one commit."""
+    """Return a copy of the project's files as now, as a repository of one commit."""
     listed = subprocess.run(
         [_GIT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -74,12 +74,12 @@ def commit_all(folder: Path) -> str:
 
 
 def expression_values(text: str, known: Mapping[str, str]) -> str:
-    """A value of a GitHub workflow with its expressions worked out."""
+    """Return a value of a GitHub workflow with its expressions worked out."""
     return _EXPRESSION.sub(lambda found: known[found[1]], text)
 
 
 def input_values(text: str, inputs: Mapping[str, str]) -> str:
-    """A value of a GitLab component with its inputs filled in."""
+    """Return a value of a GitLab component with its inputs filled in."""
     return _INPUT.sub(lambda found: inputs[found[1]], text)
 
 

@@ -21,7 +21,7 @@ def machine() -> Snapshot:
 
 
 def a_day_later(node: Snapshot) -> Snapshot:
-    """The same machine, untouched but for the clock."""
+    """Return the same machine, untouched but for the clock."""
     later = copy.deepcopy(node)
     later["taken"] = "2026-11-22T18:00:00Z"
     later["host"]["uptime_seconds"] += DAY
@@ -29,7 +29,7 @@ def a_day_later(node: Snapshot) -> Snapshot:
 
 
 def another(node: Snapshot) -> Snapshot:
-    """Another machine of the same type, whose digests have the same salt."""
+    """Return another machine of the same type, whose digests have the same salt."""
     other = copy.deepcopy(node)
     other["host"]["name"] = "node-18"
     for number, gpu in enumerate(other["gpus"]):
@@ -46,7 +46,7 @@ def written(name: str, node: Snapshot) -> str:
 
 
 def compared(run: Run, a: Snapshot, b: Snapshot, *words: str) -> dict[str, Any]:
-    """The JSON document, held to its schema."""
+    """Return the JSON document, held to its schema."""
     names = written("a.json", a), written("b.json", b)
     code, out, err = run(*names, "--output", "json", *words)
     assert (code, err) == (0, "")
@@ -70,7 +70,7 @@ def said(document: dict[str, Any], key: str = "differences") -> list[tuple[Any, 
 
 
 def salted(node: Snapshot, salt: str) -> Snapshot:
-    """As `speccheck probe` writes it with that salt."""
+    """Return a snapshot as `speccheck probe` writes it with that salt."""
     digested = copy.deepcopy(node)
     digested["host"]["name"] = f"hashed:{salt}-name"
     for number, gpu in enumerate(digested["gpus"]):

@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def remarks(pytestconfig: pytest.Config) -> list[str]:
-    """Lines for the end of the report: worth reading, no failure."""
+    """Return the lines for the end of the report: worth reading, no failure."""
     return pytestconfig.stash[house_report]
 
 
@@ -96,13 +96,13 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def management_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the stand-in for the management library."""
+    """Return a folder with the stand-in for the management library."""
     return build(tmp_path_factory.mktemp("nvml"))
 
 
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser for all tests of a file."""
+    """Yield a browser for all tests of a file."""
     with browser(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
@@ -111,13 +111,13 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def stand_in(
     management_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> StandIn:
-    """Eight healthy GPUs, until the test says otherwise."""
+    """Return eight healthy GPUs, until the test says otherwise."""
     return StandIn(management_library, tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with one configuration, whose batches do not agree."""
+    """Return a repository with one configuration, whose batches do not agree."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "ds.json").write_text(DEEPSPEED)
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ needs_corpus = pytest.mark.skipif(
 
 
 def corpus_folder(name: str) -> Path:
-    """A folder of the corpus, such as `configs/deepspeed`.
+    """Return a folder of the corpus, such as `configs/deepspeed`.
 
     Skips the test that asks where there is no corpus; a folder that is missing from a
     corpus is a failure.

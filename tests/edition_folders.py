@@ -19,14 +19,14 @@ Patch = dict[str, Any]
 
 
 def base(folder: Path) -> Path:
-    """A copy of edition 1.0 that a test may change."""
+    """Return a copy of edition 1.0 that a test may change."""
     copied = folder / "1.0"
     shutil.copytree(SCHEMAS / "1.0", copied)
     return copied
 
 
 def write(folder: Path, edition_id: str, head: Patch, **files: Patch) -> Path:
-    """An edition that extends 1.0: what `head` says, and files by short names.
+    """Return an edition that extends 1.0: what `head` says, and files by short names.
 
     clauses: of the area COMM; profiles: of fabrics; changes: of CHANGES.yaml.
     """
@@ -46,17 +46,17 @@ def write(folder: Path, edition_id: str, head: Patch, **files: Patch) -> Path:
 
 
 def reasons(kind: str, *clauses: str) -> Patch:
-    """A CHANGES.yaml with one entry."""
+    """Return a CHANGES.yaml with one entry."""
     return {"changes": [{"kind": kind, "clauses": [*clauses], "reason": "A test."}]}
 
 
 def compiled(folder: Path) -> Edition:
-    """The edition of a folder; raises EditionSourceError."""
+    """Return the edition of a folder; raises EditionSourceError."""
     return edition_of(json.loads(compiled_edition(folder)))
 
 
 def clause(clause_id: str = "COMM-901", **fields: Any) -> Patch:  # noqa: ANN401 - YAML
-    """A whole new clause: a should of the core, but for the fields given."""
+    """Return a whole new clause: a should of the core, but for the fields given."""
     level = fields.get("level", "should")
     return {
         "id": clause_id,
@@ -88,7 +88,7 @@ def _write(path: Path, content: Patch) -> None:
 
 
 def problems_of(folder: Path) -> list[str]:
-    """What the compiler says of an edition that it refuses."""
+    """Return what the compiler says of an edition that it refuses."""
     with pytest.raises(EditionSourceError) as caught:
         compiled_edition(folder)
     return caught.value.problems

@@ -8,7 +8,7 @@ NAME = "speccheck_example"
 
 
 def entry_points() -> dict[str, dict[str, str]]:
-    """Those that its pyproject.toml names, by group."""
+    """Return those that its pyproject.toml names, by group."""
     project = tomllib.loads((FOLDER / "pyproject.toml").read_text("utf-8"))["project"]
     groups: dict[str, dict[str, str]] = project["entry-points"]
     return groups

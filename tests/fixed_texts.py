@@ -19,7 +19,7 @@ class Case(Record):
 
 
 def after(file: str, text: str, *changes: Change) -> str:
-    """The text after changes, which tell no file; raises CannotEdit."""
+    """Return the text after changes, which tell no file; raises CannotEdit."""
     named = tuple(
         change._replace(place=change.place._replace(file=file)) for change in changes
     )
@@ -29,7 +29,7 @@ def after(file: str, text: str, *changes: Change) -> str:
 
 
 def outcome(file: str, text: str, *changes: Change) -> str:
-    """The text after changes, or why there are none."""
+    """Return the text after changes, or why there are none."""
     try:
         return after(file, text, *changes)
     except CannotEdit as error:
@@ -37,13 +37,13 @@ def outcome(file: str, text: str, *changes: Change) -> str:
 
 
 def at(*path: str | int, key: str = "", document: int = 0) -> Place:
-    """The place of a key path, with the name of an entry where a list holds it."""
+    """Return the place of a key path, with an entry's name where a list holds it."""
     steps: KeyPath = path
     return Place("", key or str(path[-1]), steps, document)
 
 
 def word_at(text: str, marked: str, key: str) -> Place:
-    """The place of a word of a script: `[8]` in what is marked."""
+    """Return the place of a word of a script: `[8]` in what is marked."""
     before, _, rest = marked.partition("[")
     word, _, after_it = rest.partition("]")
     offset = text.index(before + word + after_it) + len(before)

@@ -34,7 +34,7 @@ _HOUR = 3600
 
 
 def go(_: Sequence[Finding]) -> str:
-    """The verdict on every node: fixtures of fleets ask for none."""
+    """Return the verdict on every node: fixtures of fleets ask for none."""
     return "go"
 
 
@@ -111,7 +111,7 @@ def change(node: Snapshot, path: str, value: object) -> None:
 
 
 def fleet_zone(node: Snapshot) -> Any:  # noqa: ANN401 - a tzinfo
-    """The zone in which a snapshot was taken."""
+    """Return the zone in which a snapshot was taken."""
     return datetime.fromisoformat(node["taken"]).tzinfo
 
 

@@ -41,7 +41,7 @@ def running(capsys: pytest.CaptureFixture[str], *words: str | Path | int) -> End
 
 
 def nodes(count: int) -> dict[str, Snapshot]:
-    """Healthy nodes by name."""
+    """Return the healthy nodes by name."""
     made = healthy_nodes(SimulatedFleet(count, "dgx-h100", 1))
     return {item["launch"]["node"]: json.loads(json.dumps(item)) for item in made}
 
@@ -62,7 +62,7 @@ def lines(path: Path, fleet: dict[str, Snapshot]) -> Path:
 
 
 def result(node: str, verdict: str = "go", **more: object) -> Snapshot:
-    """The result line of a node."""
+    """Return the result line of a node."""
     codes = {"go": 0, "no-go": 1, "usage": 2, "inconclusive": 3, "bug": 4}
     return {
         "schema": "speccheck-node-result/1",
@@ -77,7 +77,7 @@ def result(node: str, verdict: str = "go", **more: object) -> Snapshot:
 
 
 def renamed(node: Snapshot, name: str) -> Snapshot:
-    """The same machine under another name, with parts of its own."""
+    """Return the same machine under another name, with parts of its own."""
     copy: Snapshot = json.loads(json.dumps(node))
     copy["launch"]["node"] = name
     for number, gpu in enumerate(copy["gpus"]):

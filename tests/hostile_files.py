@@ -35,7 +35,7 @@ HARMFUL = (
 
 
 def write_hostile(folder: Path) -> Path:
-    """A DeepSpeed file with an error, everything on one line."""
+    """Write a DeepSpeed file with an error, everything on one line."""
     values = {
         "train_batch_size": 500,
         "train_micro_batch_size_per_gpu": 2,
@@ -55,7 +55,7 @@ def write_hostile(folder: Path) -> Path:
 
 
 def write_hostile_environment(folder: Path) -> Path:
-    """Variables whose values are shown in messages and in the table of the plan."""
+    """Write variables whose values stand in messages and in the plan's table."""
     path = folder / "job.env"
     path.write_text(
         f'NCCL_ALGO="{SCRIPT}@admin"\n'

@@ -62,7 +62,7 @@ class Page(HTMLParser):
         return " ".join("".join(self.texts).split())
 
     def demand_alone(self) -> None:
-        """Nothing is asked for from elsewhere, and each link leads somewhere here."""
+        """Assert that nothing comes from elsewhere, and each link leads somewhere."""
         assert {"img", "iframe", "object", "form", "base"}.isdisjoint(self.tags)
         for address in self.addresses:
             assert address == "data:," or address.startswith("#"), address

@@ -46,7 +46,7 @@ def _source() -> Source:
 
 
 def findings(snapshot: Mapping[str, Any], rules: tuple[str, ...] = ()) -> list[Finding]:
-    """The findings about a snapshot, of these rules or of all."""
+    """Return the findings about a snapshot, of these rules or of all."""
     document = Document(
         name=NAME, language="json", text="{}", data=snapshot, find_nodes=_no_nodes
     )
@@ -67,13 +67,13 @@ def _no_nodes() -> SourceNode:
 def verdicts(
     snapshot: Mapping[str, Any], rules: tuple[str, ...] = ()
 ) -> Counter[Verdict]:
-    """How often each rule says what of a snapshot."""
+    """Return how often each rule says what of a snapshot."""
     found = findings(snapshot, rules)
     return Counter((finding.clause, finding.rule, finding.outcome) for finding in found)
 
 
 def failing(snapshot: Mapping[str, Any]) -> set[str]:
-    """The rules that break, or fail as a warning or an error."""
+    """Return the rules that break, or fail as a warning or an error."""
     return {
         finding.rule
         for finding in findings(snapshot)
@@ -83,7 +83,7 @@ def failing(snapshot: Mapping[str, Any]) -> set[str]:
 
 
 def leaves(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """The kind and the name of each leaf that the first part of its kind has."""
+    """Yield the kind and the name of each leaf that the first part of its kind has."""
     for kind in KINDS:
         found = snapshot.get(kind)
         part = found[0] if isinstance(found, list) and found else found
@@ -93,7 +93,7 @@ def leaves(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def without(snapshot: Snapshot, kind: str, leaf: str, *, of_all: bool) -> Snapshot:
-    """The snapshot without a leaf, of the first part or of all parts of a kind."""
+    """Return the snapshot without a leaf, of the first or all parts of a kind."""
     copied, parts = _copied(snapshot, kind, of_all=of_all)
     for part in parts:
         part.pop(leaf, None)
@@ -103,7 +103,7 @@ def without(snapshot: Snapshot, kind: str, leaf: str, *, of_all: bool) -> Snapsh
 def having(
     snapshot: Snapshot, kind: str, leaf: str, value: object, *, of_all: bool
 ) -> Snapshot:
-    """The snapshot with another value of a leaf."""
+    """Return the snapshot with another value of a leaf."""
     copied, parts = _copied(snapshot, kind, of_all=of_all)
     for part in parts:
         part[leaf] = value
@@ -113,7 +113,7 @@ def having(
 def _copied(
     snapshot: Snapshot, kind: str, *, of_all: bool
 ) -> tuple[Snapshot, list[dict[str, Any]]]:
-    """A copy in which only the parts of that kind are new, and those to change."""
+    """Return a copy in which only parts of that kind and changed ones are new."""
     found = deepcopy(snapshot[kind])
     parts = found if isinstance(found, list) else [found]
     return {**snapshot, kind: found}, parts if of_all else parts[:1]
@@ -135,7 +135,7 @@ class Readers:
                     self._of_rule[rule.name] = seen - self._common
 
     def of(self, kind: str, leaf: str) -> tuple[str, ...] | None:
-        """The rules that look at a leaf; all of them, (), where facts follow from it.
+        """Return the rules that look at a leaf; all, (), where facts follow from it.
 
         None where nobody does.
         """
@@ -147,7 +147,7 @@ class Readers:
 
 @contextmanager
 def _looks() -> Generator[set[Leaf]]:
-    """The leaves that are read meanwhile."""
+    """Yield the leaves that are read meanwhile."""
     seen: set[Leaf] = set()
     read = Part.__getattr__  # of each leaf once: it is kept then
 

@@ -24,13 +24,13 @@ _VERSIONS = {
 
 
 def manifest(kind: str, spec: str) -> str:
-    """An object of a kind; the first line of its spec is the sixth of the file."""
+    """Return an object of a kind; its spec's first line is the file's sixth."""
     head = f"apiVersion: {_VERSIONS[kind]}\nkind: {kind}\nmetadata:\n  name: train\n"
     return f"{head}spec:\n{indent(dedent(spec).strip(chr(10)), '  ')}\n"
 
 
 def read_object(kind: str, spec: str) -> ReadText:
-    """What is read of an object, and of the scripts in it."""
+    """Return what is read of an object, and of the scripts in it."""
     document = document_of(manifest(kind, spec), "job.yaml")
     readers = Readers()
     reader = readers.find(f"k8s-{kind.lower()}")
@@ -46,5 +46,5 @@ def read_object(kind: str, spec: str) -> ReadText:
 
 
 def environment(read: ReadText) -> dict[str, str | None]:
-    """The variables of an object by name."""
+    """Return the variables of an object by name."""
     return {variable.name: variable.value for variable in read.reading.variables}

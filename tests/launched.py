@@ -49,14 +49,14 @@ class Site:
         }
 
     def program(self, name: str, text: str) -> Path:
-        """A program that the scripts find."""
+        """Return a program that the scripts find."""
         path = self.programs / name
         path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
         return path
 
     def gpus(self, name: str, *faults: str) -> Path:
-        """What the management library says of a node with eight GPUs."""
+        """Return what the management library says of a node with eight GPUs."""
         path = self.folder / f"{name}.gpus"
         path.write_text("\n".join([EIGHT_H100, *faults, ""]), encoding="utf-8")
         return path
@@ -64,14 +64,14 @@ class Site:
     def run(
         self, *command: str | Path, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        """One command, where the job's files are."""
+        """Return one command, where the job's files are."""
         return run(self.environ | more, self.job, *command)
 
 
 def run(
     environ: Mapping[str, str], folder: Path, *command: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """One command, bounded."""
+    """Return one command, bounded."""
     return subprocess.run(
         command,
         cwd=folder,

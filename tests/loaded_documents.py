@@ -20,7 +20,7 @@ def load(text: str, name: str = "train.yaml") -> Document:
 
 
 def marked(document: Document, path: KeyPath, part: str = "value") -> str | None:
-    """The text at a span; None where there is no span."""
+    """Return the text at a span; None where there is no span."""
     span = document.span(path, part="key" if part == "key" else "value")
     if span is None:
         return None

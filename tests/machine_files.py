@@ -38,7 +38,7 @@ def build(folder: Path, files: Files, links: dict[str, str] | None = None) -> Pa
 
 
 def healthy() -> tuple[Files, dict[str, str]]:
-    """The files and links of a healthy node."""
+    """Return the files and links of a healthy node."""
     files = {
         **_identity(),
         **_processors(),
@@ -82,7 +82,7 @@ def _identity() -> Files:
 
 
 def _processors() -> Files:
-    """Two sockets of two cores of two threads."""
+    """Return two sockets of two cores of two threads."""
     cpu = "/sys/devices/system/cpu"
     info = "".join(
         f"processor\t: {number}\nmodel name\t: Intel(R) Xeon(R) Platinum 8480C\n"
@@ -161,7 +161,7 @@ def _state() -> Files:
 
 
 def process(number: int, name: str, state: str = "S", flags: int = 4194304) -> Files:
-    """One process, as proc(5) describes its stat."""
+    """Return one process, as proc(5) describes its stat."""
     fields = f"1 {number} {number} 0 -1 {flags} " + "0 " * 12 + f"{number * 10} 0 0"
     return {f"/proc/{number}/stat": f"{number} ({name}) {state} {fields}\n"}
 
@@ -285,7 +285,7 @@ def _rdma() -> Files:
 def config_space(
     *, read_request: int = 5, access_control: int | None = None, length: int = 4096
 ) -> bytes:
-    """A configuration space with a PCI Express capability at 0x60.
+    """Return a configuration space with a PCI Express capability at 0x60.
 
     read_request: coded, 5 is 4096 bytes; access_control: behind another capability.
     """
@@ -305,7 +305,7 @@ def config_space(
 
 
 def _pci() -> tuple[Files, dict[str, str]]:
-    """A GPU and a network adapter behind one switch, a drive, and a sound card."""
+    """Return a GPU and a network adapter behind a switch, a drive, a sound card."""
     above = f"{PCI}/{PORT}/{SWITCH}/{SLOT}"
     rows = (
         (f"{PCI}/{PORT}", "0x8086", "0x352a", "0x060400", "pcieport"),

@@ -44,7 +44,7 @@ JOB = ("--nodes", "8", "--gpus-per-node", "8", "--select", ",".join(RULES))
 
 
 def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty repository, where the test now is."""
+    """Return an empty repository, where the test now is."""
     (folder / ".git").mkdir()
     monkeypatch.chdir(folder)
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "TF_BUILD"):
@@ -63,13 +63,13 @@ def printed(
 def document(
     capsys: pytest.CaptureFixture[str], form: str, *words: str
 ) -> tuple[int, Any]:
-    """The same for a form that is JSON, read."""
+    """Return the same for a form that is JSON, read."""
     code, out = printed(capsys, form, *words)
     return code, json.loads(out)
 
 
 def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> RunResult:
-    """A run over files, not yet told."""
+    """Return a run over files, not yet told."""
     request = Request(
         arguments=arguments,
         judging=Judging(
@@ -84,7 +84,7 @@ def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> Ru
 def with_findings(
     found: RunResult, changed: Callable[[LocatedFinding], LocatedFinding]
 ) -> RunResult:
-    """The run with every finding changed."""
+    """Return the run with every finding changed."""
 
     def plan(item: JudgedPlan) -> JudgedPlan:
         return item._replace(findings=tuple(map(changed, item.findings)))
@@ -93,7 +93,7 @@ def with_findings(
 
 
 def waived(found: RunResult, rule: str, waiver: Waiver) -> RunResult:
-    """The run with the failures of a rule silenced."""
+    """Return the run with the failures of a rule silenced."""
 
     def changed(item: LocatedFinding) -> LocatedFinding:
         if item.finding.rule != rule or item.finding.outcome != "fail":
@@ -114,7 +114,7 @@ COMMENT = Waiver(
 
 
 def told_in(form: str, found: RunResult, **changes: Any) -> str:  # noqa: ANN401 - fields
-    """A run as a form tells it; changes: fields of what is told."""
+    """Return a run as a form tells it; changes: fields of what is told."""
     summary = summarize(found.plans)
     fail_on = changes.get("fail_on", "error")
     result = ReportContext(found, summary, exit_of(found, summary, fail_on), **changes)

@@ -39,19 +39,19 @@ class Workload(NamedTuple):
         return [*self.pod.get("initContainers", ()), *self.pod["containers"]]
 
     def container(self, name: str) -> Tree:
-        """The container of that name."""
+        """Return the container of that name."""
         (found,) = (item for item in self.containers if item["name"] == name)
         return found
 
 
 def objects(path: Path) -> list[Tree]:
-    """The objects of a file."""
+    """Return the objects of a file."""
     text = path.read_text("utf-8")
     return [tree for tree in yaml.load_all(text, yaml.CSafeLoader) if tree]
 
 
 def workloads(*files: Path) -> dict[str, Workload]:
-    """What makes pods, by kind and name."""
+    """Return what makes pods, by kind and name."""
     found = [item for path in files for tree in objects(path) for item in _made(tree)]
     assert len({finding.name for finding in found}) == len(found)
     return {finding.name: finding for finding in found}
@@ -73,7 +73,7 @@ def _made(tree: Tree) -> Iterator[Workload]:
 
 
 def facts(work: Workload) -> Tree:
-    """What somebody who runs it has to know: the golden test holds it."""
+    """Return what somebody who runs it has to know: the golden test holds it."""
     return {
         "runs": _without_empty(
             {
@@ -146,7 +146,7 @@ def _without_empty(tree: Tree) -> Tree:
 
 
 def outcome(spec: Tree, container: str, code: int) -> str:
-    """What the pod failure policy says of a container that ended with that code.
+    """Return what the pod failure policy says of a container that ended with that code.
 
     The first rule that fits counts; where none does, the failure is counted
     (kubernetes.io, Jobs, Pod failure policy). 0 is no failure, no rule speaks of it.
@@ -177,13 +177,13 @@ class Cluster:
         }
 
     def volume(self, mount: str) -> Path:
-        """The folder behind a mount."""
+        """Return the folder behind a mount."""
         path = self.folder / mount.strip("/")
         path.mkdir(parents=True, exist_ok=True)
         return path
 
     def write_files_of_job(self) -> None:
-        """The job's files, laid out as the kubelet does: links to a folder of a day."""
+        """Write the job's files as the kubelet does: links to a folder of a day."""
         job = self.volume("/job")
         day = job / "..2026_01_31_00_00_00.1"
         day.mkdir()
@@ -198,7 +198,7 @@ class Cluster:
         result: Mapping[str, str],
         **more: str,
     ) -> subprocess.CompletedProcess[str]:
-        """One container, from its start to its end.
+        """Return one container, from its start to its end.
 
         Args:
             container: of the manifest.
@@ -234,7 +234,7 @@ class Cluster:
         return found
 
     def _led(self, word: str, mounts: list[str]) -> str:
-        """A word with the paths of the pod led to where they are here."""
+        """Return a word with the paths of the pod led to where they are here."""
         for place in mounts:
             if place not in {"/tmp", "/dev/shm"}:  # noqa: S108 - the names of mounts
                 path = re.escape(place)
@@ -244,7 +244,7 @@ class Cluster:
 
 
 def _expanded(word: str, variables: Mapping[str, str]) -> str:
-    """As the kubelet does it: a name that nobody set stays as it is written."""
+    """Return a text expanded as by the kubelet: names that nobody set stay."""
     return _REFERENCE.sub(lambda item: variables.get(item[1], item[0]), word)
 
 

@@ -39,7 +39,7 @@ class Link(NamedTuple):
 
 
 def markdown_files() -> list[Path]:
-    """Every page of the repository."""
+    """Return every page of the repository."""
     return sorted(
         path
         for path in ROOT.rglob("*.md")
@@ -49,7 +49,7 @@ def markdown_files() -> list[Path]:
 
 
 def examples(path: Path) -> Iterator[Example]:
-    """The fenced blocks of a page."""
+    """Yield the fenced blocks of a page."""
     text = path.read_text("utf-8")
     for fence in _FENCE.finditer(text):
         line = text.count("\n", 0, fence.start("marks")) + 1
@@ -60,7 +60,7 @@ def examples(path: Path) -> Iterator[Example]:
 
 
 def links(path: Path) -> Iterator[Link]:
-    """The links of a page; what code shows is none."""
+    """Yield the links of a page; what code shows is none."""
     text = _without_code(path.read_text("utf-8"))
     for link in _LINK.finditer(text):
         yield Link(path, text.count("\n", 0, link.start()) + 1, link["to"])
@@ -68,7 +68,7 @@ def links(path: Path) -> Iterator[Link]:
 
 @cache
 def anchors(path: Path) -> frozenset[str]:
-    """What a link may name on a page: headings, and anchors that are set."""
+    """Return what a link may name on a page: headings, and anchors that are set."""
     text = path.read_text("utf-8")
     shown = _FENCE.sub("", text)
     titles = (slug(heading["title"]) for heading in _HEADING.finditer(shown))
@@ -77,14 +77,14 @@ def anchors(path: Path) -> frozenset[str]:
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading, as GitHub and the site make it."""
+    """Return the anchor of a heading, as GitHub and the site make it."""
     shown = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", title)
     shown = re.sub(r"\\(.)", r"\1", shown)
     return re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
 
 
 def _without_code(text: str) -> str:
-    """The same lines, blank where code stands."""
+    """Return the same lines, blank where code stands."""
     for pattern in (_FENCE, _CODE_SPAN):
         text = pattern.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
     return text

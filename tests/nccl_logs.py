@@ -35,7 +35,7 @@ class Job:
 
 
 def log(job: Job | None = None, **changes: object) -> str:
-    """The text of all ranks, one step after the other, as they share a file."""
+    """Return the text of all ranks, one step after the other, as they share a file."""
     job = job or Job(**changes)  # type: ignore[arg-type]
     steps = [[*_rank(job, rank)] for rank in range(job.ranks)]
     longest = max(len(step) for step in steps)
@@ -64,7 +64,7 @@ def _rank(job: Job, rank: int) -> Iterator[str]:
 
 
 def _start(job: Job) -> Iterator[str]:
-    """Bootstrap, variables and network."""
+    """Yield Bootstrap, variables and network."""
     colon = ":" if job.number >= (2, 24) else " :"
     first = "[0]" if job.number < (2, 6) else ""
     yield f"Bootstrap{colon} Using {first}eth0:10.0.0.7<0>"
@@ -181,7 +181,7 @@ def _end(job: Job, rank: int) -> Iterator[str]:
 
 
 def _choices(job: Job) -> Iterator[str]:
-    """What the tuner takes for a small and for a large message."""
+    """Yield what the tuner takes for a small and for a large message."""
     if job.number >= (2, 24):
         yield "AllReduce: 4096 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}"
         yield (

@@ -21,7 +21,7 @@ _NAME = "libnvidia-ml.so.1"
 
 
 def build(folder: Path, *defined: str) -> Path:
-    """The folder, with the library in it; skips the test where there is no gcc."""
+    """Return the folder with the library in it; skips the test without gcc."""
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("gcc is not installed")
@@ -53,7 +53,7 @@ class StandIn:
         self.answers()
 
     def answers(self, *lines: str, without: Iterable[str] = ()) -> None:
-        """Eight healthy H100, but for these lines and without those keys."""
+        """Answer as eight healthy H100, but for these lines and without those keys."""
         healthy = (
             line
             for line in EIGHT_H100.splitlines()
@@ -62,7 +62,7 @@ class StandIn:
         self._file.write_text("\n".join([*healthy, *lines, ""]), encoding="utf-8")
 
     def snapshot(self, *lines: str, budget_seconds: float = 30.0) -> dict[str, Any]:
-        """What the probe of GPUs finds with these faults."""
+        """Return what the probe of GPUs finds with these faults."""
         if lines:
             self.answers(*lines)
         return snapshot(probes=("gpu",), budget_seconds=budget_seconds)

@@ -12,7 +12,7 @@ from oracles.drivers.serving import NotAskable, serve
 
 
 def check(main: Path) -> None:
-    """Accept, refuse, crash, hang, or say that it cannot."""
+    """Check the accept, refuse, crash, hang, or say that it cannot."""
     document = yaml.safe_load(main.read_text(encoding="utf-8"))
     wish = document["wish"]
     if wish == "refuse":

@@ -27,14 +27,14 @@ VerificationError: type[Exception] = import_module(
 
 
 def in_toto_statement(payload: bytes) -> Any:  # noqa: ANN401 - a message of protobuf
-    """A statement as in-toto-attestation reads and validates it."""
+    """Return a statement as in-toto-attestation reads and validates it."""
     read = _json_format.Parse(payload, _statement_pb2.Statement())
     _statement.Statement.copy_from_pb(read).validate()
     return read
 
 
 def in_toto_test_result(payload: bytes) -> Any:  # noqa: ANN401 - a message of protobuf
-    """The test result of a statement, with its resources validated."""
+    """Return the test result of a statement, with its resources validated."""
     predicate = _json_format.MessageToDict(in_toto_statement(payload).predicate)
     result = _json_format.ParseDict(predicate, _test_result.TestResult())
     for item in result.configuration:
@@ -43,23 +43,23 @@ def in_toto_test_result(payload: bytes) -> Any:  # noqa: ANN401 - a message of p
 
 
 def plain(message: Any) -> Any:  # noqa: ANN401 - as JSON has it
-    """A message of protobuf as plain data."""
+    """Return a message of protobuf as plain data."""
     return _json_format.MessageToDict(message)
 
 
 def their_envelope(content: bytes) -> Any:  # noqa: ANN401 - securesystemslib's
-    """An envelope as securesystemslib reads it."""
+    """Return an envelope as securesystemslib reads it."""
     return _dsse.Envelope.from_dict(json.loads(content))
 
 
 def their_key(key: PrivateKey) -> Any:  # noqa: ANN401 - securesystemslib's
-    """The public half of a key as securesystemslib has it, under our name."""
+    """Return the public half of a key as securesystemslib has it, under our name."""
     of = Ed25519PublicKey.from_public_bytes(key.public.raw)
     return _signer.SSlibKey.from_crypto(of, keyid=key.public.key_id)
 
 
 def their_signed(payload: bytes, key: PrivateKey, secret: bytes) -> dict[str, Any]:
-    """The envelope that securesystemslib makes and signs; secret: 32 bytes."""
+    """Return the envelope that securesystemslib makes and signs; secret: 32 bytes."""
     private = import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
     of = private.Ed25519PrivateKey.from_private_bytes(secret)
     envelope = _dsse.Envelope(payload, "application/vnd.in-toto+json", {})

@@ -9,7 +9,7 @@ _TEXT = re.compile(r"<text [^>]*#report-line-(\d+)\)[^>]*>(.*?)</text>")
 
 
 def drawn_lines(picture: str) -> list[str]:
-    """The lines of a picture without blanks, which are drawn as places."""
+    """Return the lines of a picture without blanks, which are drawn as places."""
     drawn: defaultdict[int, str] = defaultdict(str)
     for line, text in _TEXT.findall(picture):
         drawn[int(line)] += unescape(text)
@@ -18,6 +18,6 @@ def drawn_lines(picture: str) -> list[str]:
 
 
 def told_lines(report: str) -> list[str]:
-    """The lines of a report without colours and blanks."""
+    """Return the lines of a report without colours and blanks."""
     lines = (_COLOUR.sub("", "".join(line.split())) for line in report.splitlines())
     return [line for line in lines if line]

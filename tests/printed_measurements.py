@@ -13,7 +13,7 @@ Leaves = dict[str, object]
 
 
 def node_of(folder: Path, text: str, name: str = "run.log") -> tuple[str, Node]:
-    """The format that a text was taken for, and what it tells."""
+    """Return the format that a text was taken for, and what it tells."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     status, files = read_file(str(path))
@@ -24,33 +24,33 @@ def node_of(folder: Path, text: str, name: str = "run.log") -> tuple[str, Node]:
 
 
 def parts(node: Node, kind: str = "collective_runs") -> list[Leaves]:
-    """The leaves of all parts of a kind, as they lie in the evidence."""
+    """Return the leaves of all parts of a kind, as they lie in the evidence."""
     found = node.data.get(kind, [])
     assert isinstance(found, list)
     return [dict(part) for part in found]
 
 
 def parts_of(folder: Path, text: str, kind: str = "collective_runs") -> list[Leaves]:
-    """The parts of a kind that a text tells of."""
+    """Return the parts of a kind that a text tells of."""
     return parts(node_of(folder, text)[1], kind)
 
 
 def line_of(node: Node, kind: str, number: int, leaf: str) -> int:
-    """The line that a leaf stands on."""
+    """Return the line that a leaf stands on."""
     span = node.file.place((kind, number, leaf)).span
     assert span is not None
     return span.line
 
 
 def reason(found: object) -> str:
-    """Why a leaf is absent."""
+    """Return why a leaf is absent."""
     assert isinstance(found, dict), found
     assert found["status"] in {"absent", "failed"}
     return str(found["message"])
 
 
 def broken(text: str, seed: int, count: int) -> Iterator[str]:
-    """A text cut off, with lines lost or in another order, with other characters."""
+    """Yield a text cut off, with lines lost or moved, with other characters."""
     chance = random.Random(seed)  # noqa: S311 - the same texts in every run
     odd = "0 9.-#:[]{}\"'/\\\t\n\x0b\u2028é,NaIinf\x1b"
     for number in range(count):
@@ -85,7 +85,7 @@ def read_broken(reader: object, text: str, name: str, seed: int, count: int) -> 
 
 
 def assert_sound(node: Node) -> None:
-    """The points of a part are of one length, and every number is finite."""
+    """Assert that a part's points are of one length, and every number is finite."""
     for kind in node.data:
         for part in parts(node, kind):
             lists = {

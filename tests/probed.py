@@ -23,7 +23,7 @@ FILE_PROBES = (
 
 
 def content(folder: Path | str, *probes: str) -> dict[str, Any]:
-    """The parts of a snapshot."""
+    """Return the parts of a snapshot."""
     root, sheet = Root(str(folder)), Sheet()
     for name in probes or FILE_PROBES:
         import_module(f"speccheck.probes.{name}").probe(root, sheet)
@@ -31,7 +31,7 @@ def content(folder: Path | str, *probes: str) -> dict[str, Any]:
 
 
 def node(folder: Path | str, *probes: str) -> Node:
-    """The same as rules see it."""
+    """Return the same as rules see it."""
     return node_of({"schema": SCHEMA, **content(folder, *probes)}, "node.json")
 
 
@@ -42,7 +42,7 @@ def healthy_but(
     without: tuple[str, ...] = (),
     links: dict[str, str] | None = None,
 ) -> Path:
-    """A healthy machine with other files, and without those below some paths."""
+    """Return a healthy machine with other files, and without those below some paths."""
     kept, leads = healthy()
     kept = {p: c for p, c in kept.items() if not p.startswith(without or ("//",))}
     leads = {p: t for p, t in leads.items() if not p.startswith(without or ("//",))}

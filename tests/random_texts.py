@@ -26,7 +26,7 @@ def keys(random: Random) -> list[str]:
 
 
 def paths(data: object, path: KeyPath = ()) -> list[KeyPath]:
-    """The paths of all keys and items."""
+    """Return the paths of all keys and items."""
     found: list[KeyPath] = [path] if path else []
     if isinstance(data, dict):
         for key, value in data.items():
@@ -111,7 +111,7 @@ def _single(text: str) -> str:
 
 
 def json_text(random: Random) -> str:
-    """JSON in one line or in many, strict or with comments and trailing commas."""
+    """Return JSON in one line or many, strict or with comments and trailing commas."""
     relaxed = random.random() < 0.5
 
     def written(depth: int, indentation: str) -> str:
@@ -143,7 +143,7 @@ def json_text(random: Random) -> str:
 
 
 def toml_text(random: Random) -> str:
-    """Tables, dotted keys, inline tables, arrays over lines."""
+    """Return the tables, dotted keys, inline tables, arrays over lines."""
     lines = _toml_block(random, ["first", *keys(random)])
     for table in ("training", "parallelism"):
         lines += ["", f"[{table}]", *_toml_block(random, keys(random))]
@@ -185,7 +185,7 @@ def _toml_value(random: Random) -> str:
 
 
 def script_text(random: Random) -> tuple[str, list[tuple[str, str]]]:
-    """A launch script, and what in it can be changed: marked words, with their keys."""
+    """Return a launch script, and the marked words in it that can be changed."""
     marks: list[tuple[str, str]] = []
     lines = ["#!/bin/bash", f"#SBATCH --nodes={random.randint(1, 9)}"]
     for number in range(random.randint(1, 4)):

@@ -14,7 +14,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def healthy_fleet(count: int, taken: str = "2026-01-21T18:00:00Z") -> Fleet:
-    """Machines of one type that all report, as Slurm starts them."""
+    """Return the machines of one type that all report, as Slurm starts them."""
     node_list = f"n[01-{count:02d}]"
     fleet: Fleet = {}
     item = json.dumps(healthy_node("dgx-h100"))
@@ -43,7 +43,7 @@ def healthy_fleet(count: int, taken: str = "2026-01-21T18:00:00Z") -> Fleet:
 
 
 def the_day_after(fleet: Fleet) -> Fleet:
-    """The same machines 24 hours later, untouched but for the clock."""
+    """Return the same machines 24 hours later, untouched but for the clock."""
     later = copy.deepcopy(fleet)
     for node in later.values():
         node["taken"] = "2026-01-22T18:00:00Z"
@@ -60,7 +60,7 @@ def kept(folder: str, fleet: Fleet) -> str:
 
 
 def result_lines(path: str, names: Iterable[str], **facts: str) -> str:
-    """Result lines of some nodes that go, with these facts."""
+    """Return the result lines of some nodes that go, with these facts."""
     {leaf.replace("__", "."): value for leaf, value in facts.items()}
     lines = (
         json.dumps(

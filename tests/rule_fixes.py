@@ -11,7 +11,7 @@ from speccheck.validator.sources.reader import Source
 
 
 def told(fix: Fix | None, fixture: RuleFixture) -> dict[str, Any] | None:
-    """A fix in the form of fixtures: `lines` are all that differ, or why none do."""
+    """Return a fix in the form of fixtures: `lines` that differ, or why none do."""
     if fix is None:
         return None
     said: dict[str, Any] = {"says": fix.says, "safe": fix.is_safe}
@@ -23,7 +23,7 @@ def told(fix: Fix | None, fixture: RuleFixture) -> dict[str, Any] | None:
 
 
 def files_after(fix: Fix, fixture: RuleFixture) -> dict[str, str]:
-    """The files as the edits of a fix leave them; raises CannotEdit."""
+    """Return the files as the edits of a fix leave them; raises CannotEdit."""
     sources = {name: Source(name, text) for name, text in fixture.files.items()}
     edits = edits_of(fix, sources)
     return {
@@ -32,7 +32,7 @@ def files_after(fix: Fix, fixture: RuleFixture) -> dict[str, str]:
 
 
 def _changed_lines(old: dict[str, str], new: dict[str, str]) -> list[str]:
-    """`file:line -text` and `file:line +text`, each with its line before or after."""
+    """Return `file:line -text` and `file:line +text`, each with its own line."""
     found: list[str] = []
     for name, text in old.items():
         before, after = text.split("\n"), new[name].split("\n")

@@ -73,12 +73,12 @@ def load(path: Path) -> RuleFixture:
 
 
 def all_fixtures() -> list[Path]:
-    """All fixture files, ordered."""
+    """Return all fixture files, ordered."""
     return sorted(FIXTURES.glob("*/*.yaml"))
 
 
 def of_files() -> list[Path]:
-    """Those that judge files, and no fleet: one says `fleet:` in a line."""
+    """Return those that judge files, and no fleet: one says `fleet:` in a line."""
     return [
         path
         for path in all_fixtures()
@@ -158,7 +158,7 @@ def _is_of(fixture: RuleFixture, finding: Finding) -> bool:
 
 
 def request_of(fixture: RuleFixture) -> Request:
-    """What is asked of a run in the folder with the fixture's files."""
+    """Return what is asked of a run in the folder with the fixture's files."""
     context = dict(fixture.context)
     profiles = context.pop("profile", ["ci"])
     return Request(

@@ -47,7 +47,7 @@ class ReadLog:
 
 
 def read_log(text: str, name: str = "run.jsonl") -> ReadLog:
-    """What the readers make of a text; fails where it is taken for no log."""
+    """Return what the readers make of a text; fails where it is taken for no log."""
     status, files = read_file(name, text=text)
     assert status.state == "judged", status
     (node,) = [
@@ -57,6 +57,6 @@ def read_log(text: str, name: str = "run.jsonl") -> ReadLog:
 
 
 def state_of(text: str, name: str) -> tuple[str, str]:
-    """What a text is taken for: the state of the file and its format."""
+    """Return what a text is taken for: the state of the file and its format."""
     status, _ = read_file(name, text=text)
     return status.state, status.format

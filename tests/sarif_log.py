@@ -15,7 +15,7 @@ _CACHE = Path(__file__).resolve().parents[1] / ".schemas" / _NAME
 
 @cache
 def schema() -> jsonschema.Draft4Validator | None:
-    """The schema of OASIS, from beside the checkout or from the cache."""
+    """Return the schema of OASIS, from beside the checkout or from the cache."""
     beside = SHARED / "corpus" / "schemas" / _NAME if SHARED else _CACHE
     path = next((item for item in (_CACHE, beside) if item.is_file()), None)
     if path is None:
@@ -24,7 +24,7 @@ def schema() -> jsonschema.Draft4Validator | None:
 
 
 def run_of(log: Any) -> Any:  # noqa: ANN401 - a document
-    """The one run of a log that holds to the schema, if the schema is at hand."""
+    """Return the only run of a log that holds to the schema, if that is at hand."""
     validator = schema()
     if validator is not None:
         found = validator.iter_errors(log)
@@ -36,7 +36,7 @@ def run_of(log: Any) -> Any:  # noqa: ANN401 - a document
 
 
 def limits(run: Any) -> None:  # noqa: ANN401
-    """What GitHub asks for beyond the schema."""
+    """Assert what GitHub asks for beyond the schema."""
     rules = run["tool"]["driver"]["rules"]
     names = [rule["id"] for rule in rules]
     assert len(set(names)) == len(names)

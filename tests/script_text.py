@@ -16,7 +16,7 @@ class ReadScript(NamedTuple):
     leaves: dict[str, Value[object]]
 
     def values(self, *statuses: str) -> dict[str, object]:
-        """The values of the leaves with one of these statuses."""
+        """Return the values of the leaves with one of these statuses."""
         return {
             name: leaf.value
             for name, leaf in self.leaves.items()
@@ -24,21 +24,21 @@ class ReadScript(NamedTuple):
         }
 
     def value(self, name: str) -> object:
-        """The value of one leaf; None when nothing speaks of it."""
+        """Return the value of one leaf; None when nothing speaks of it."""
         leaf = self.leaves.get(name)
         return None if leaf is None else leaf.value
 
     def status(self, name: str) -> str | None:
-        """How a leaf is known; None when nothing speaks of it."""
+        """Return how a leaf is known; None when nothing speaks of it."""
         leaf = self.leaves.get(name)
         return None if leaf is None else leaf.status
 
     def note(self, name: str) -> str:
-        """Why a leaf has its value, or none."""
+        """Return why a leaf has its value, or none."""
         return self.leaves[name].note
 
     def line(self, name: str) -> int:
-        """The line of the first place of a leaf."""
+        """Return the line of the first place of a leaf."""
         span = self.leaves[name].places[0].span
         assert span is not None, f"{name} has no line"
         return span.line
@@ -49,7 +49,7 @@ class ReadScript(NamedTuple):
         return {item.name: item.value for item in self.reading.variables}
 
     def variable(self, name: str) -> Variable:
-        """One variable; raises KeyError."""
+        """Return one variable; raises KeyError."""
         return {item.name: item for item in self.reading.variables}[name]
 
     @property
@@ -59,19 +59,19 @@ class ReadScript(NamedTuple):
 
 
 def read_script(reader: ScriptReader, text: str, name: str = "run.sh") -> ReadScript:
-    """What a reader makes of a script that has that name."""
+    """Return what a reader makes of a script that has that name."""
     reading = reader.read(Source(name, text))
     return ReadScript(reading, merge(reading.facts.facts))
 
 
 def format_of(text: str, name: str = "run.sh") -> str | None:
-    """The format that a script is taken for, or None."""
+    """Return the format that a script is taken for, or None."""
     found = Readers().detect_script(Source(name, text))
     return None if found is None else found.format
 
 
 def read_by_all(text: str, name: str = "run.sh") -> ReadScript:
-    """What all readers that find something in a script make of it together."""
+    """Return what all readers that find something in a script make of it together."""
     source = Source(name, text)
     readings = [
         reader.read(source)

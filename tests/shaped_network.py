@@ -82,7 +82,7 @@ class Network:
 
 @contextmanager
 def network(nodes: int, rate: str) -> Generator[Network, None, None]:
-    """Namespaces that are linked at a rate; they are gone afterwards."""
+    """Yield the namespaces that are linked at a rate; they are gone afterwards."""
     mark = uuid.uuid4().hex[:6]
     switch = f"sc{mark}s"
     names = [f"sc{mark}n{number}" for number in range(nodes)]
@@ -109,7 +109,7 @@ def network(nodes: int, rate: str) -> Generator[Network, None, None]:
 
 @contextmanager
 def shared_wire(rate: str) -> Generator[str, None, None]:
-    """A namespace whose processes share one wire of that rate: its loopback."""
+    """Yield a namespace whose processes share one wire of that rate: its loopback."""
     name = f"sc{uuid.uuid4().hex[:6]}w"
     try:
         ip("netns", "add", name)

@@ -19,7 +19,7 @@ TYPE_SHA256 = "ab" * 32
 
 
 def key_of(number: int) -> PrivateKey:
-    """A key that is the same in each run."""
+    """Return a key that is the same in each run."""
     return PrivateKey(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32))
 
 
@@ -33,17 +33,17 @@ STATEMENT = Statement(
 
 
 def envelope(statement: Statement = STATEMENT, key: PrivateKey = KEY) -> bytes:
-    """The file of a signed statement."""
+    """Return the file of a signed statement."""
     return signed(statement_bytes(statement), key)
 
 
 def fields_of(content: bytes) -> dict[str, Any]:
-    """The fields of an envelope."""
+    """Return the fields of an envelope."""
     found: dict[str, Any] = json.loads(content)
     return found
 
 
 def payload_of(content: bytes) -> dict[str, Any]:
-    """The statement of an envelope."""
+    """Return the statement of an envelope."""
     found: dict[str, Any] = json.loads(base64.b64decode(fields_of(content)["payload"]))
     return found

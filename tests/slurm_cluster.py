@@ -44,7 +44,7 @@ def skip_without_slurm() -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, and that no outgoing connection takes either."""
+    """Return ports that nobody listens on and no outgoing connection takes."""
     least, most = 12_000, 32_000
     with suppress(OSError):
         result = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
@@ -77,7 +77,7 @@ def until(
 
 
 def processes_of(folder: Path) -> list[int]:
-    """The processes that were started with a configuration below the folder."""
+    """Return the processes that were started with a configuration below the folder."""
     mark = f"SLURM_CONF={folder}/".encode()
     found = []
     for entry in os.listdir("/proc"):
@@ -89,14 +89,14 @@ def processes_of(folder: Path) -> list[int]:
 
 
 def children() -> set[int]:
-    """The processes whose parent is this one, dead ones as well."""
+    """Return the processes whose parent is this one, dead ones as well."""
     result = Path("/proc/self/task", str(os.getpid()), "children")
     return {int(word) for word in result.read_text("utf-8").split()}
 
 
 @contextmanager
 def _adopting() -> Generator[None, None, None]:
-    """Orphans of the cluster become children of this process, which buries them.
+    """Adopt the orphans of the cluster as children of this process.
 
     The first process of a container often does not.
     """
@@ -151,7 +151,7 @@ class Cluster:
         )
 
     def ask(self, *words: str) -> str:
-        """What a command prints; it must not fail."""
+        """Return what a command prints; it must not fail."""
         ended = self.run(*words)
         assert ended.returncode == 0, f"{words}: {ended.stderr}"
         return ended.stdout.strip()
@@ -163,19 +163,19 @@ class Cluster:
         return state, reason
 
     def drained(self) -> dict[str, str]:
-        """The reason of each node that is or becomes drained."""
+        """Return the reason of each node that is or becomes drained."""
         result = self.ask("sinfo", "-h", "-N", "-o", "%N|%T|%E").splitlines()
         rows = [line.split("|", 2) for line in result]
         return {node: why for node, state, why in rows if state.startswith("drain")}
 
     def job(self, number: str) -> dict[str, str]:
-        """What the controller knows of a job."""
+        """Return what the controller knows of a job."""
         result = self.ask("scontrol", "-o", "show", "job", number)
         words = (word.partition("=") for word in result.split() if "=" in word)
         return {name: value for name, _, value in words}
 
     def job_state(self, number: str) -> str:
-        """Such as PENDING, RUNNING, COMPLETED."""
+        """Return such as PENDING, RUNNING, COMPLETED."""
         return self.job(number).get("JobState", "")
 
     def submit(self, *words: str, environ: Mapping[str, str] = _NOTHING) -> str:
@@ -234,7 +234,7 @@ class Cluster:
         return self.run("scontrol", "ping").returncode == 0
 
     def _troubles(self) -> str:
-        """Which nodes are not idle, and the daemons that have ended."""
+        """Return which nodes are not idle, and the daemons that have ended."""
         nodes = self.run("sinfo", "-h", "-N", "-o", "%N %T %E").stdout
         ended = [str(item.args) for item in self._daemons if item.poll() is not None]
         rows = [row for row in nodes.splitlines() if " idle none" not in row]
@@ -312,7 +312,7 @@ KillWait=1
 def cluster(
     folder: Path, nodes: int, settings: str = ""
 ) -> Generator[Cluster, None, None]:
-    """Nodes that wait for jobs; skips the test where there is no Slurm."""
+    """Yield the nodes that wait for jobs; skips the test where there is no Slurm."""
     skip_without_slurm()
     found = Cluster(folder, nodes)
     with _adopting():

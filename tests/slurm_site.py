@@ -40,7 +40,7 @@ class Site:
         self.settings()
 
     def settings(self, *lines: str) -> None:
-        """The site's file; these lines win over the usual ones."""
+        """Write the site's file; these lines win over the usual ones."""
         usual = (
             f"SPECCHECK={self.program}",
             f"SPECCHECK_STATE={self.kept}",
@@ -56,11 +56,11 @@ class Site:
         (self.folder / "site.env").write_text(text, encoding="utf-8")
 
     def every_node(self, text: str) -> None:
-        """What speccheck is on nodes of which nothing else is said."""
+        """Set what speccheck is on nodes of which nothing else is said."""
         (self.folder / "nodes" / "any").write_text(text + "\n", encoding="utf-8")
 
     def node(self, name: str, text: str) -> None:
-        """What it is on this one; no text: as on every other."""
+        """Set what it is on this node; without a text: as on every other."""
         path = self.folder / "nodes" / name
         if text:
             part = path.with_suffix(".part")
@@ -70,7 +70,7 @@ class Site:
             path.unlink()
 
     def real(self, *answers: str) -> str:
-        """The real speccheck, for which eight H100 answer so."""
+        """Return the real speccheck, for which eight H100 answer so."""
         assert self._library is not None
         keys = tuple(line.partition("=")[0] + "=" for line in answers)
         rows = [line for line in EIGHT_H100.splitlines() if not line.startswith(keys)]
@@ -84,7 +84,7 @@ class Site:
         )
 
     def hook(self, name: str) -> str:
-        """A script of integrations/slurm for slurm.conf, with this site's settings.
+        """Return a script of integrations/slurm for slurm.conf, with the settings.
 
         What it says is kept: Slurm throws it away.
         """
@@ -97,12 +97,12 @@ class Site:
         return str(path)
 
     def told(self, name: str) -> list[str]:
-        """The lines that a hook said, on all nodes together."""
+        """Return the lines that a hook said, on all nodes together."""
         path = self.folder / f"{name}.log"
         return path.read_text("utf-8").splitlines() if path.exists() else []
 
     def runs(self, name: str, node: str) -> int:
-        """How often a hook has begun on a node."""
+        """Return how often a hook has begun on a node."""
         return self.told(name).count(f"ran {node}")
 
     def _script(self, name: str, *lines: str) -> Path:

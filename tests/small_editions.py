@@ -50,7 +50,7 @@ CERTIFY = EditionProfile("use/certify", "", "core")
 
 
 def edition(*clauses: Clause, **fields: Any) -> Edition:  # noqa: ANN401
-    """An edition 1.0 of some clauses, by default of two, and of three profiles."""
+    """Return an edition 1.0 of some clauses, by default two, and three profiles."""
     held = clauses or (a_clause(), a_clause("A-002"))
     stated = Edition(
         id="1.0",

@@ -5,7 +5,7 @@ from speccheck.validator.evidence.value import Value
 
 
 def plan(base: dict[str, object], **changes: object) -> TrainingPlan:
-    """A plan of stated leaves; `section__field` changes one, None takes it out."""
+    """Return a plan of stated leaves; `section__field` changes one, None drops it."""
     named = {name.replace("__", "."): item for name, item in changes.items()}
     leaves = {**base, **named}
     known = {

@@ -28,7 +28,7 @@ def _nested(opening: str, closing: str, depth: int) -> str:
 
 
 def _alias_bomb(levels: int) -> bytes:
-    """Ten times the level before, and so on."""
+    """Return ten times the level before, and so on."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for level in range(1, levels):
         items = ", ".join([f"*a{level - 1}"] * 10)

@@ -25,7 +25,7 @@ NEEDS_GPUS = (
 def judged(
     capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int, dict[str, list[str]]]:
-    """The exit code, and what each rule says of the parts of the machine."""
+    """Return the exit code, and what each rule says of the parts of the machine."""
     code = main([*words, "--output", "json", "--full"])
     result = json.loads(capsys.readouterr().out)
     said: dict[str, list[str]] = {}

@@ -161,7 +161,7 @@ SIZES = (GIBIBYTE, LARGE)
 
 
 def _settings_of_the_catalogue() -> Iterator[tuple[str, CollectiveSetting]]:
-    """Every machine of the hardware catalogue, on 1 to 64 nodes."""
+    """Yield every machine of the hardware catalogue, on 1 to 64 nodes."""
     for row in read_source("hardware/instances")["instances"]:
         gpu = readings_of(row["accelerator"])
         if gpu is None:

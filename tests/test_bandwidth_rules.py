@@ -38,12 +38,12 @@ def collective(gigabytes: float, **leaves: object) -> Snapshot:
 
 
 def across(gigabytes: float) -> Snapshot:
-    """Two nodes, whose adapters their type tells."""
+    """Return two nodes, whose adapters their type tells."""
     return {"collective_runs": [collective(gigabytes, ranks=16, nodes=2)]}
 
 
 def inside(gigabytes: float, channels: int) -> Snapshot:
-    """One node, of which the log of NCCL tells whether NVLS is there."""
+    """Return one node, of which the log of NCCL tells whether NVLS is there."""
     return {
         "collective_runs": [collective(gigabytes, ranks=8, nodes=1)],
         "communicators": [{"ranks": 8, "nodes": 1, "nvls_channels": channels}],
@@ -51,7 +51,7 @@ def inside(gigabytes: float, channels: int) -> Snapshot:
 
 
 def rack(gigabytes: float, joined: str) -> Snapshot:
-    """Four trays of a rack, joined by NVLink or not."""
+    """Return four trays of a rack, joined by NVLink or not."""
     item = collective(gigabytes, ranks=16, nodes=4, gpu="NVIDIA GB200")
     return {
         "collective_runs": [item],
@@ -93,7 +93,7 @@ def judged(
 
 
 def without_a_leaf(document: Snapshot) -> Iterator[tuple[str, Snapshot]]:
-    """The same without a leaf, or with one that could not be read."""
+    """Yield the same without a leaf, or with one that could not be read."""
     for kind, parts in document.items():
         for leaf in parts[0]:
             for missing in (None, {"status": "failed", "message": "torn"}):

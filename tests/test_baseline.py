@@ -43,7 +43,7 @@ def judged(
 
 
 def failed(document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """The clause of each failure, and whether it is waived."""
+    """Yield the clause of each failure, and whether it is waived."""
     for finding in document["findings"]:
         if finding["outcome"] == "fail":
             yield finding["clause"], finding["waived"]

@@ -14,13 +14,13 @@ REJECTED = [
 
 
 def expect(words: str) -> int:
-    """The exit code of a command line."""
+    """Return the exit code of a command line."""
     arguments: list[str] = ["bench", "expect", *words.split()]
     return main(arguments)
 
 
 def row(text: str, size: str) -> list[str]:
-    """The figures of a size: ceiling, healthy, warning, failure."""
+    """Return the figures of a size: ceiling, healthy, warning, failure."""
     (line,) = [item for item in text.splitlines() if item.strip().startswith(size)]
     return line.removeprefix(f"  {size}").split()
 

@@ -45,13 +45,13 @@ sys.exit(main(sys.argv[1:]))
 
 
 def world_of(size: int) -> dict[str, object]:
-    """What every rank of a world on this machine is told."""
+    """Return what every rank of a world on this machine is told."""
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
     return {"WORLD_SIZE": size, **address}
 
 
 def a_rank(rank: int, world: dict[str, object]) -> dict[str, object]:
-    """What one of them is told."""
+    """Return what one of them is told."""
     own = {"RANK": rank, "LOCAL_RANK": rank, "SPECCHECK_HOST": f"node{rank}"}
     return {**world, **own}
 

@@ -86,7 +86,7 @@ class StandIn:
 def judged(
     device: StandIn, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int, list[tuple[str, str, str]]]:
-    """The exit code; rule, subject and message of what does not hold."""
+    """Return the exit code; rule, subject and message of what does not hold."""
     effort = EFFORT._replace(warm_up_seconds=0.0)
     code = measure_and_judge(
         ["--output", "json", "--full", *words],

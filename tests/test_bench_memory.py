@@ -185,7 +185,7 @@ def test_gpus_of_two_types_have_no_shared_name() -> None:
 def judged(
     device: StandIn, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int, dict[str, str]]:
-    """The exit code, and what each rule says at worst."""
+    """Return the exit code, and what each rule says at worst."""
     amounts = Amounts(2**20, 5)
     code = measure_and_judge(
         ["--output", "json", "--full", *words],

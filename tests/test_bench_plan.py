@@ -21,7 +21,7 @@ Run = Callable[..., tuple[int, str, str]]
 def bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck bench ...` in an empty folder: exit code, output, errors."""
+    """Run `speccheck bench ...` in an empty folder: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str) -> tuple[int, str, str]:
@@ -222,7 +222,7 @@ def test_names_with_and_without_domain(
 
 
 def nccl_tests_log(hosts: tuple[str, str], rate: float) -> str:
-    """What all_reduce_perf prints of two nodes with one GPU each."""
+    """Return what all_reduce_perf prints of two nodes with one GPU each."""
     size = 1 << 30
     microseconds = size / (rate * 1e9) * 1e6
     half = f"{microseconds:9.1f} {rate:7.2f} {rate:7.2f}      0"

@@ -31,7 +31,7 @@ def machines() -> Iterator[Network]:
 
 @contextmanager
 def world(machines: Network, *words: str) -> Generator[list[Started], None, None]:
-    """One rank on each node; rank 0 has a terminal for its progress."""
+    """Yield one rank on each node; rank 0 has a terminal for its progress."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(

@@ -65,7 +65,7 @@ REFUSED = PublishedFile(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Published files under local names, and one that the manifest does not name."""
+    """Return published files under local names, with one outside the manifest."""
     made = tmp_path_factory.mktemp("published")
     (made / "kind").mkdir()
     rows = ["label\tfile\trepository\tpath\tsha1"]

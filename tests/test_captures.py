@@ -21,7 +21,7 @@ from speccheck.validator.sources.files import read_file
 
 
 def node_of(folder: Path, text: str, name: str = "capture.txt") -> tuple[str, Node]:
-    """The format that a text was taken for, and its node."""
+    """Return the format that a text was taken for, and its node."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     status, files = read_file(str(path))

@@ -16,7 +16,7 @@ Change = Callable[[dict[str, Any]], None]
 
 @pytest.fixture(scope="module")
 def monkey() -> Iterator[pytest.MonkeyPatch]:
-    """Of all tests of this file."""
+    """Yield the patches of all tests of this file."""
     with pytest.MonkeyPatch.context() as patch:
         yield patch
 
@@ -25,7 +25,7 @@ def monkey() -> Iterator[pytest.MonkeyPatch]:
 def trial(
     tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch
 ) -> Trial:
-    """A certificate; whoever changes it writes another file."""
+    """Return a certificate; whoever changes it writes another file."""
     trial = Trial(tmp_path_factory.mktemp("whole"), monkey)
     assert trial.certify() == 0
     return trial

@@ -16,7 +16,7 @@ from speccheck.validator.cli.main import main
 
 @pytest.fixture(scope="module")
 def monkey() -> Iterator[pytest.MonkeyPatch]:
-    """Of all tests of this file."""
+    """Yield the patches of all tests of this file."""
     with pytest.MonkeyPatch.context() as patch:
         yield patch
 
@@ -25,14 +25,14 @@ def monkey() -> Iterator[pytest.MonkeyPatch]:
 def trial(
     tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch
 ) -> Trial:
-    """A certificate; whoever changes it writes another file."""
+    """Return a certificate; whoever changes it writes another file."""
     trial = Trial(tmp_path_factory.mktemp("whole"), monkey)
     assert trial.certify() == 0
     return trial
 
 
 def _other(trial: Trial, predicate: dict[str, Any]) -> str:
-    """Another certificate beside the first, of what it says."""
+    """Return another certificate beside the first, of what it says."""
     first = trial.certificate
     trial.certificate = first.with_name("other.json")
     trial.sign(predicate)
@@ -222,7 +222,7 @@ def test_the_json_fits_its_schema(trial: Trial, capsys: Capture) -> None:
 
 @pytest.fixture
 def reports(tmp_path: Path, capsys: Capture) -> tuple[str, str]:
-    """Two reports on one configuration."""
+    """Return two reports on one configuration."""
     config = tmp_path / "config.yaml"
     config.write_text((KIT / "job" / "config.yaml").read_text("utf-8"), "utf-8")
     paths = str(tmp_path / "a.json"), str(tmp_path / "b.json")

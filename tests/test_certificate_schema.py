@@ -26,7 +26,7 @@ def errors(schema: dict[str, Any], value: Any) -> list[str]:  # noqa: ANN401
 
 
 def statement_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema that the payload names, with the definitions that it needs."""
+    """Return the schema that the payload names, with the definitions that it needs."""
     named = schema["properties"]["payload"]["contentSchema"]
     return {**named, "$defs": schema["$defs"]}
 

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.node.node import MEASURED
 
 @pytest.fixture
 def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
-    """A copy of the shipped kit, with keys."""
+    """Return a copy of the shipped kit, with keys."""
     return Trial(tmp_path, monkeypatch)
 
 

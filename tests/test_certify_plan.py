@@ -39,7 +39,7 @@ def planned(engine: Engine = "slurm", level: str = "L3", name: str = TYPE) -> Ru
 
 
 def ours(command: str) -> list[list[str]]:
-    """The words of each call of speccheck in a command."""
+    """Return the words of each call of speccheck in a command."""
     found = []
     for piece in command.split("speccheck ")[1:]:
         text = piece.partition(" > ")[0].partition(";")[0].partition(" #")[0]

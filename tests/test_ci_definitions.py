@@ -43,13 +43,13 @@ FOUND = "BATCH-001 global_batch_differs_from_product"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project as a repository that others can name."""
+    """Return the project as a repository that others can name."""
     return working_tree(tmp_path_factory.mktemp("project") / "speccheck")
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A user's repository: two configurations, and a file of another tool."""
+    """Return a user's repository: two configurations, and a file of another tool."""
     folder = tmp_path / "repository"
     (folder / "configs").mkdir(parents=True)
     (folder / "configs" / "good.yaml").write_text(GOOD, "utf-8")
@@ -62,7 +62,7 @@ def repository(tmp_path: Path) -> Path:
 def _commit(
     repository: Path, home: Path, *files: str
 ) -> subprocess.CompletedProcess[str]:
-    """What the hook says of these files."""
+    """Return what the hook says of these files."""
     return subprocess.run(
         [
             sys.executable,
@@ -210,7 +210,7 @@ def test_the_action_passes_options_and_files_as_they_are(
 
 
 def _component(**inputs: str) -> dict[str, Any]:
-    """The job of the component with inputs, as GitLab makes it."""
+    """Return the job of the component with inputs, as GitLab makes it."""
     header, jobs = _COMPONENT
     values: dict[str, str] = {
         name: str(inputs.get(name, item.get("default")))

@@ -21,7 +21,7 @@ FIELDS: Fields = {
 
 
 def parents(document: Document) -> tuple[Parent, ...]:
-    """`base: [a.yaml]`; a name with `!` wins, one with `?` is optional."""
+    """Return the parents of `base: [a.yaml]`; a name with `!` wins, `?` is optional."""
     return tuple(
         Parent(
             str(item).strip("!?"),
@@ -36,13 +36,13 @@ def parents(document: Document) -> tuple[Parent, ...]:
 
 
 def detect(document: Document) -> float:
-    """Sure of everything."""
+    """Return that it is sure of everything."""
     del document
     return 1.0
 
 
 def read(document: Document) -> Reading:
-    """The facts of the fields."""
+    """Return the facts of the fields."""
     sheet = FactSheet.of(document)
     apply(sheet, document.data, FIELDS)
     return Reading(sheet)
@@ -60,7 +60,7 @@ READER = Reader(
 
 
 def composed(folder: Path, **files: str) -> Composition:
-    """The composition of `run.yaml` with the other files beside it."""
+    """Return the composition of `run.yaml` with the other files beside it."""
     for name, text in files.items():
         path = folder / f"{name.replace('__', '/')}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def composed(folder: Path, **files: str) -> Composition:
 
 
 def places(found: Composition, leaf: str) -> list[str]:
-    """`file:line` of the places of a leaf."""
+    """Return `file:line` of the places of a leaf."""
     value = merge(READER.read(found.document).facts.facts)[leaf]
     sources = {item.name: item.documents[0] for item in found.parents}
     seen: list[str] = []

@@ -32,7 +32,7 @@ class Twins(NamedTuple):
     holds: str = "pass"
 
     def machines(self) -> tuple[Snapshot, Snapshot]:
-        """The one that fits and the one that does not."""
+        """Return the one that fits and the one that does not."""
         well = healthy_node(self.healthy)
         if isinstance(self.faulty, str):
             return well, healthy_node(self.faulty)
@@ -57,7 +57,7 @@ def _without_last_gpu(node: Snapshot) -> None:
 
 
 def _less_memory(node: Snapshot) -> None:
-    """One of the GPUs is of another size: every rank has what the smallest has."""
+    """Shrink one GPU: every rank has what the smallest has."""
     node["gpus"][7]["memory_total_bytes"] = 16 * 2**30
 
 
@@ -187,7 +187,7 @@ TWINS: dict[str, Twins] = {
 
 
 def outcomes(folder: Path, files: Files, node: Snapshot) -> Found:
-    """What the rules say of a job on a machine."""
+    """Return what the rules say of a job on a machine."""
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "node.json").write_text(json.dumps(node), encoding="utf-8")

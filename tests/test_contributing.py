@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the files of the page written into it."""
+    """Return a copy of the project with the files of the page written into it."""
     folder = tmp_path_factory.mktemp("project")
     for name in COPIED:
         without = shutil.ignore_patterns("__pycache__")

@@ -49,7 +49,7 @@ def judged(folder: Path, report: Path, *words: str) -> dict[str, Any]:
 
 
 def expected_format(name: str, folder: str) -> str | None:
-    """The folder's name, but for the files that are something else."""
+    """Return the folder's name, but for the files that are something else."""
     for start, other in OTHERWISE.items():
         if name.startswith(start):
             return other

@@ -35,7 +35,7 @@ output_dir: /shared/run
 
 
 def values(folder: Path, name: str, text: str) -> tuple[Any, Any]:
-    """The paths of data, and whether the job runs in a container."""
+    """Return the paths of data, and whether the job runs in a container."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     request = Request((str(path),))

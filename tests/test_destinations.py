@@ -35,7 +35,7 @@ def files(folder: Path) -> set[str]:
 
 
 def refused(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> str:
-    """The one line that a command line is refused with; nothing is written."""
+    """Return the one line that a command line is refused with; nothing is written."""
     before = files(folder), (folder / "ds.json").read_text("utf-8")
     assert main(["ds.json", *JOB, *words]) == 2
     shown = capsys.readouterr()

@@ -233,7 +233,7 @@ def test_an_edit_that_its_owner_has_to_want_is_not(
 
 
 def applied(text: str, suggestion: dict[str, Any]) -> str:
-    """The file with a suggestion taken, as reviewdog reads its columns: in bytes."""
+    """Return the file with a suggestion taken, by columns in bytes, as in reviewdog."""
     lines = text.encode().splitlines(keepends=True)
 
     def offset(end: str) -> int:

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.node.node import KINDS, MEASURED
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck diff` in a folder of its own: exit code, output, errors."""
+    """Run `speccheck diff` in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:

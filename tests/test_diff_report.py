@@ -13,7 +13,7 @@ from speccheck.validator.cli.main import main
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck diff` in a folder of its own: exit code, output, errors."""
+    """Run `speccheck diff` in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:

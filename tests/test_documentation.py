@@ -88,7 +88,7 @@ def test_links_of_a_page_in_a_folder_are_relative_to_it() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built."""
+    """Return the site, built."""
     if find_spec("material") is None:
         pytest.skip("no MkDocs: the site is not built (pip install -e '.[docs]')")
     folder = tmp_path_factory.mktemp("site")

@@ -78,7 +78,7 @@ def _name(page: Path) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder with the examples, and a program beside it that is called speccheck."""
+    """Return a folder with the examples, and a program called speccheck beside it."""
     folder = tmp_path / "clone"
     for name in _COPIED:
         without = shutil.ignore_patterns("__pycache__", "*.egg-info")
@@ -117,7 +117,7 @@ def test_the_examples_of_a_page_are_real(page: Path, clone: Path) -> None:
 
 
 def _run(command: str, code: int, folder: Path) -> tuple[str, int]:
-    """What a command prints, and its exit code; code: that of the one before, in $?."""
+    """Return what a command prints and its exit code; code: the last one, in $?."""
     ended = subprocess.run(
         [_BASH, "-c", f"(exit {code})\n{command}"],
         cwd=folder,
@@ -215,7 +215,7 @@ def _unknown_in(words: str) -> Iterator[str]:
 
 
 def _calls(page: Path) -> Iterator[str]:
-    """What follows the name of the program, wherever a page shows code."""
+    """Yield what follows the name of the program, wherever a page shows code."""
     blocks = [example.text for example in examples(page) if example.language != "text"]
     for code in (*blocks, *_SPAN.findall(page.read_text("utf-8"))):
         for call in _CALL.finditer(code.replace("\\\n", " ")):

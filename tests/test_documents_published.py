@@ -27,7 +27,7 @@ def loaded_by_others(path: Path) -> list[object]:
 
 
 def assert_placed(document: Document, path: KeyPath, value: object) -> None:
-    """The text at a key's and a scalar's span is that key, and means that value."""
+    """Assert that the text at a span is that key or value."""
     where = f"{document.name} {path}"
     raw = document.raw(path)
     key = marked(document, path, "key")

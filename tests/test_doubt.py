@@ -51,7 +51,7 @@ def _judge(rule: str) -> Judge:
 def _doubting(
     evidence: PlanEvidence, leaves: Mapping[str, Value[Any]], name: str
 ) -> Evidence:
-    """The evidence of a plan of which a template still fills in one leaf."""
+    """Return the evidence of a plan of which a template still fills in one leaf."""
     stated = leaves[name]._replace(value=None, status="unknown", note="a template")
     return evidence.with_more(plan_evidence({**leaves, name: stated})[1])
 

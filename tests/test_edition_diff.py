@@ -84,7 +84,7 @@ def test_bad_input_is_one_line(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Edition 2.0: 1.0 with two clauses, each with a ceiling of eight."""
+    """Return the edition 2.0: 1.0 with two clauses, each with a ceiling of eight."""
     made = write(
         tmp_path_factory.mktemp("editions"),
         "2.0-draft",
@@ -102,7 +102,7 @@ def before(folder: Path) -> Edition:
 
 
 def after(before: Edition, most: int = 5, **second: Any) -> Edition:  # noqa: ANN401
-    """The edition with another ceiling, and its second clause with other fields."""
+    """Return the edition with another ceiling, and changes in its second clause."""
     item, two = before.clauses["COMM-901"], before.clauses["COMM-902"]
     numbers = {"most": item.numbers["most"]._replace(value=most)}
     clauses = {

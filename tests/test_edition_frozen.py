@@ -33,7 +33,7 @@ def test_every_frozen_edition_is_still_there() -> None:
 
 @pytest.fixture
 def approved(tmp_path: Path) -> Path:
-    """A folder of editions with an approved 1.0."""
+    """Return a folder of editions with an approved 1.0."""
     folder = base(tmp_path)
     path = folder / "edition.yaml"
     text = path.read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ NOTE = (
 
 @pytest.fixture
 def edition(tmp_path: Path) -> str:
-    """An edition that announces the end of BATCH-001."""
+    """Return an edition that announces the end of BATCH-001."""
     notice = {
         "since": "1.1",
         "removed_in": "2.0",
@@ -42,7 +42,7 @@ def edition(tmp_path: Path) -> str:
 
 @pytest.fixture
 def later(tmp_path: Path) -> str:
-    """An edition that withdrew COMM-001."""
+    """Return an edition that withdrew COMM-001."""
     stone = {"since": "2.0", "reason": "the model was never measured"}
     folder = write(
         tmp_path,

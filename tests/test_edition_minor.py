@@ -17,7 +17,7 @@ FIXTURES = of_files()[::EVERY]
 
 
 def minor_steps() -> list[tuple[str, str]]:
-    """The editions that claim to fail nothing, each with its base."""
+    """Return the editions that claim to fail nothing, each with its base."""
     found: list[tuple[str, str]] = []
     for name in editions():
         base = load_edition(name).extends
@@ -27,7 +27,7 @@ def minor_steps() -> list[tuple[str, str]]:
 
 
 def outcomes(path: Path, spec: str) -> dict[tuple[int, str], str]:
-    """How each clause of each plan of a rule's fixture came out."""
+    """Return how each clause of each plan of a rule's fixture came out."""
     fixture = load(path)
     for name, text in fixture.files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ def words(source: Source) -> list[list[str]]:
 
 
 def word(source: Source, text: str) -> ShellWord:
-    """The only word of a script that has that text."""
+    """Return the only word of a script that has that text."""
     found = [
         word
         for command in source.script.commands
@@ -43,7 +43,7 @@ def word(source: Source, text: str) -> ShellWord:
 
 
 def stands(source: Source, text: str, whole: Document) -> bool:
-    """Whether the place of a word, in the file, holds its text."""
+    """Return whether the place of a word, in the file, holds its text."""
     found = word(source, text)
     line = whole.text.split("\n")[found.line - 1]
     return line[found.column - 1 :].startswith(text)

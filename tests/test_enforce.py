@@ -28,7 +28,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def saves_sooner(clauses: dict[str, Any]) -> None:
-    """A must of the next edition, from half an hour on."""
+    """Require a save every half an hour, as a must of the next edition."""
     clause = clauses["CKPT-001"]
     clause["numbers"]["max_unsaved"]["value"] = 0.5
     clause["level"] = "must"

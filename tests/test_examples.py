@@ -72,7 +72,7 @@ def judged(path: str) -> JudgedPlan:
 
 
 def failures(plan: JudgedPlan) -> list[tuple[str, str, int]]:
-    """Rule, level and line of each failure, in the order of the lines."""
+    """Return the rule, level and line of each failure, in the order of the lines."""
     found = [
         (finding.finding.rule, finding.finding.level, finding.locations[0].line)
         for finding in plan.findings

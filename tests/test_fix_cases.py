@@ -137,7 +137,7 @@ def _findings(
 
 
 def _is_there(case: Case, findings: Findings) -> bool:
-    """Whether the labelled fault is still told."""
+    """Return whether the labelled fault is still told."""
     result = {
         (at["file"], at["key"])
         for finding in findings
@@ -148,7 +148,7 @@ def _is_there(case: Case, findings: Findings) -> bool:
 
 
 def _demand_better(name: str, before: Findings, after: Findings) -> None:
-    """No error or warning that was none before."""
+    """Assert that there are no new errors or warnings."""
 
     def counts(findings: Findings) -> Counter[str]:
         return Counter(f"{finding['level']} {finding['rule']}" for finding in findings)
@@ -158,7 +158,7 @@ def _demand_better(name: str, before: Findings, after: Findings) -> None:
 
 
 def _demand_comments(case: Case, texts: Texts) -> None:
-    """Each comment is still there, but for one behind what was deleted."""
+    """Assert that each comment is still there, but for one behind what went."""
     for name, text in case.bad.items():
         kept = texts[name]
         for line in text.split("\n"):

@@ -36,7 +36,7 @@ def words_of(case: dict[str, Any]) -> list[str]:
 
 
 def failures(words: list[str]) -> tuple[Failures, set[tuple[str, int]]]:
-    """What fails at which level, and the lines that fixes of it change."""
+    """Return what fails at which level, and the lines that fixes of it change."""
     main([*words, "--output", "json=report.json"])
     report = json.loads(Path("report.json").read_text("utf-8"))
     failed = [finding for finding in report["findings"] if finding["outcome"] == "fail"]
@@ -97,7 +97,7 @@ def test_a_bad_twin_is_mended_and_nothing_else(
 
 
 def told(failed: Failures) -> Failures:
-    """Errors and warnings: advice on what is new there may come."""
+    """Return the errors and warnings: advice on what is new there may come."""
     return Counter({item: count for item, count in failed.items() if item[1] != "info"})
 
 

@@ -27,7 +27,7 @@ def document_of(file: str, text: str) -> Document:
 
 
 def leaves(data: object, path: KeyPath = ()) -> dict[KeyPath, object]:
-    """All values by their paths; what is empty stands for itself."""
+    """Return all values by their paths; what is empty stands for itself."""
     found: dict[KeyPath, object] = {}
     if isinstance(data, dict):
         for key, value in data.items():
@@ -41,7 +41,7 @@ def leaves(data: object, path: KeyPath = ()) -> dict[KeyPath, object]:
 
 
 def expected(data: object, change: Change) -> dict[KeyPath, object]:
-    """The values after a change, worked out from the paths alone."""
+    """Return the values after a change, worked out from the paths alone."""
     path = change.place.path
     found: dict[KeyPath, object] = {}
     for at, value in leaves(data).items():
@@ -71,12 +71,12 @@ def expected(data: object, change: Change) -> dict[KeyPath, object]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines; whether the last one has an end is left out."""
+    """Return the lines; whether the last one has an end is left out."""
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def demand_few_lines(old: str, new: str, kind: Kind) -> None:
-    """The lines that differ stand together, but for a comma on a line before them."""
+    """Assert that differing lines stand together, but for a comma before them."""
     before, now = lines_of(old), lines_of(new)
     matcher = SequenceMatcher(None, before, now, autojunk=False)
     changed = [item for item in matcher.get_opcodes() if item[0] != "equal"]
@@ -178,7 +178,7 @@ def test_a_script_changes_only_where_it_should(seeds: range) -> None:
 
 
 def stated(text: str) -> Counter[str]:
-    """The words and the variables of a script as it is read."""
+    """Return the words and the variables of a script as it is read."""
     script = Source("run.sh", text).script
     assert not [item for item in script.problems if "carriage" not in item.message]
     found = [f"{item.name}={item.value.text}" for item in script.assignments]
@@ -214,6 +214,6 @@ def wanted(before: Counter[str], change: Change) -> Counter[str]:
 
 
 def with_tail(now: Counter[str], tail: str) -> Counter[str]:
-    """The word behind a removed option stands behind the option before it."""
+    """Return the word behind a removed option stands behind the option before it."""
     last = max((item for item in now if item.startswith("--flag")), default="torchrun")
     return now - Counter([last]) + Counter([last + tail])

@@ -23,7 +23,7 @@ NODES = 6
 def fleet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck fleet` in a folder of its own: exit code, output, errors."""
+    """Run `speccheck fleet` in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -43,7 +43,7 @@ def document(run: Run, *words: str, code: int = 0) -> dict[str, Any]:
 
 
 def golden(found: dict[str, Any], key: str = "findings") -> list[tuple[Any, ...]]:
-    """What is said of the golden machine: leaf, found, wanted, nodes."""
+    """Return what is said of the golden machine: leaf, found, wanted, nodes."""
     return [
         (
             group["rule"].removeprefix("golden "),
@@ -187,7 +187,7 @@ def test_nothing_changed_but_the_clock(fleet: Run) -> None:
 
 
 def changed_fleet(nodes: Fleet) -> Fleet:
-    """What happened to a fleet within a day."""
+    """Return what happened to a fleet within a day."""
     later = the_day_after(nodes)
     del later["n06"]
     later["n09"] = json.loads(json.dumps(later["n01"]))

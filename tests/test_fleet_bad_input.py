@@ -49,7 +49,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 
 
 def unread(ended: Ended) -> list[tuple[str, str]]:
-    """The files that could not be read, and why."""
+    """Return the files that could not be read, and why."""
     return [(item["file"], item["problem"]) for item in ended.data["nodes"]["unread"]]
 
 

@@ -47,7 +47,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """64 nodes, three kinds of fault on five of them, and the job."""
+    """Return 64 nodes, three kinds of fault on five of them, and the job."""
     folder = tmp_path_factory.mktemp("cluster")
     (folder / "plan.yaml").write_text(PLAN)
     (folder / "job.sbatch").write_text(JOB.format(restarts=3))
@@ -63,7 +63,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def real(cluster: Path) -> Path:
-    """The same nodes as if they were real: nothing says that they were made up."""
+    """Return the same nodes as if real: nothing says that they were made up."""
     folder = cluster / "real"
     folder.mkdir()
     for path in (cluster / "fleet").glob("node*.json"):
@@ -74,7 +74,7 @@ def real(cluster: Path) -> Path:
 
 
 def unfit(ended: Ended) -> dict[str, tuple[str, list[str]]]:
-    """The nodes that are not fit, with their state and the rules against them."""
+    """Return the nodes that are not fit, with state and the rules against them."""
     return {
         item["node"]: (item["state"], [reason["rule"] for reason in item["reasons"]])
         for item in ended.data["unfit"]
@@ -331,7 +331,7 @@ def test_as_a_process_whose_reader_went_away(form: str, cluster: Path) -> None:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """200 and 2,000 nodes, as lines."""
+    """Return 200 and 2,000 nodes, as lines."""
     folder = tmp_path_factory.mktemp("many")
     found = folder / "200.jsonl", folder / "2000.jsonl"
     for path in found:
@@ -341,7 +341,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def _peak_kilobytes(path: Path) -> int:
-    """The most memory that a run on one core took."""
+    """Return the most memory that a run on one core took."""
     program = (
         "import resource, sys\n"
         "from speccheck.validator.cli.main import main\n"

@@ -15,13 +15,13 @@ Capture = pytest.CaptureFixture[str]
 
 
 def holds(document: dict[str, Any]) -> None:
-    """The document is as its schema says; it has no field that the schema has not."""
+    """Assert that the document is of its schema, without a field outside it."""
     schema = SCHEMAS["fleet"]()
     jsonschema.Draft202012Validator(schema).validate(document)
 
 
 def broken(folder: Path) -> Path:
-    """A fleet with something in every part of its report."""
+    """Return a fleet with something in every part of its report."""
     fleet = nodes(8)
     fleet["node0002"]["gpus"][1]["remap_has_failed"] = True
     fleet["node0003"]["driver"]["version"] = "570.124.06"
@@ -95,7 +95,7 @@ def test_a_fault_of_the_job_says_so(tmp_path: Path, capsys: Capture) -> None:
 
 
 def fields() -> dict[str, list[str]]:
-    """The fields of each part that the schema has."""
+    """Return the fields of each part that the schema has."""
     schema = SCHEMAS["fleet"]()
     parts = {"FleetDocument": schema, **schema["$defs"]}
     return {name: sorted(part.get("properties", {})) for name, part in parts.items()}

@@ -73,7 +73,7 @@ def of_fleet(
     *,
     is_measured: bool = False,
 ) -> tuple[Finding, ...]:
-    """What the rules of fleets say of synthetic nodes, as files of a folder."""
+    """Return what the rules of fleets say of synthetic nodes, as files of a folder."""
     has_measurements = is_measured or any(item.fault.is_measured for item in plants)
     for written in nodes(fleet, Planting(plants, has_measurements)):
         for item in written:

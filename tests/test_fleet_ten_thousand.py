@@ -38,14 +38,14 @@ class Many:
 
 @pytest.fixture(scope="module")
 def many() -> Iterator[Many]:
-    """Judged once."""
+    """Yield a fleet, judged once."""
     with fleet_report.a_fleet(10_000, fleet_report.MANY_FAULTS) as result:
         manifest = json.loads(Path("pre/simulation.json").read_text("utf-8"))
         yield Many(result, manifest["planted"])
 
 
 def _blamed(many: Many) -> dict[str, set[str]]:
-    """The nodes of each rule that fails above an info."""
+    """Return the nodes of each rule that fails above an info."""
     found: dict[str, set[str]] = {}
     for group in fleet_groups(many.told.run, "error", "fail"):
         if group.level != "info":

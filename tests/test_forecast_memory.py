@@ -62,7 +62,10 @@ class Plans:
         self.folder = folder
 
     def __call__(self, **changes: object) -> TrainingPlan:
-        """The plan of 8 billion parameters, leaves changed; None takes one away."""
+        """Return the plan of 8 billion parameters, with changes.
+
+        None takes one away.
+        """
         stated: dict[str, Any] = {"speccheck": 1}
         stated |= {name: dict(section) for name, section in MEGATRON_8B.items()}
         for name, value in changes.items():

@@ -11,7 +11,7 @@ WORDS = {"reject": "refused", "ignore": "ignored", "warn": "warned of"}
 
 
 def rows() -> dict[str, str]:
-    """The rows of the tables by the formats that they are on."""
+    """Return the rows of the tables by the formats that they are on."""
     found: dict[str, str] = {}
     for line in PAGE.splitlines():
         if line.startswith("| `"):

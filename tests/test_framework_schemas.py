@@ -60,13 +60,13 @@ def validator_of(name: str) -> jsonschema.Draft7Validator:
 
 
 def errors(name: str, document: Any) -> list[str]:  # noqa: ANN401 - any document
-    """The places that a schema points at, as dotted paths."""
+    """Return the places that a schema points at, as dotted paths."""
     found = validator_of(name).iter_errors(document)
     return [".".join(str(part) for part in finding.absolute_path) for finding in found]
 
 
 def loaded(name: str, text: str, suffix: str = "") -> Any:  # noqa: ANN401 - as above
-    """A text as the framework's own loader gives it: YAML 1.1, JSON or TOML."""
+    """Return a text as the framework's own loader gives it: YAML 1.1, JSON or TOML."""
     if not suffix:
         suffix = f".{_language(name)}"
     if suffix == ".toml":
@@ -79,7 +79,7 @@ def of_yaml(name: str, text: str) -> list[str]:
 
 
 def parts(schema: object) -> list[dict[str, Any]]:
-    """A schema and all within it, names of keys aside."""
+    """Return a schema and all within it, names of keys aside."""
     found: list[dict[str, Any]] = []
     if isinstance(schema, list):
         return [part for item in schema for part in parts(item)]
@@ -94,14 +94,14 @@ def parts(schema: object) -> list[dict[str, Any]]:
 
 
 def parts_of_all() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The name of each schema, with all within it."""
+    """Yield the name of each schema, with all within it."""
     for name in DIALECTS:
         for part in parts(schema_of(name)):
             yield name, part
 
 
 def target_of(reference: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """What a reference within a schema leads to; raises KeyError."""
+    """Return what a reference within a schema leads to; raises KeyError."""
     target = schema
     for step in reference.removeprefix("#").split("/")[1:]:
         target = target[step.replace("~1", "/").replace("~0", "~")]
@@ -269,7 +269,7 @@ def test_published_setups_are_valid() -> None:
 
 
 def valid_as_detected(path: Path) -> int:
-    """How many files there are with a schema, each of which must be valid."""
+    """Return how many files there are with a schema, each of which must be valid."""
     if path.suffix not in {".yaml", ".yml", ".json", ".toml"}:
         return 0
     names = [file.format for file in read_file(str(path))[1]]
@@ -298,7 +298,7 @@ def test_schema_command_says_what_there_is(capsys: pytest.CaptureFixture[str]) -
 
 
 def argued() -> dict[tuple[str, str], set[str]]:
-    """The files that docs/editors.md says are not valid, and at which keys."""
+    """Return the files that docs/editors.md says are not valid, and at which keys."""
     rows = re.findall(
         r"^\| (\S+) `(.+?)` \| (.+?) \| .+ \|$", PAGE.read_text(), re.MULTILINE
     )
@@ -366,13 +366,13 @@ def test_editors_find_the_same_in_published_files() -> None:
 
 
 def wrong_keys(name: str, document: Any) -> set[str]:  # noqa: ANN401 - any document
-    """The keys that a schema points at."""
+    """Return the keys that a schema points at."""
     errors_found = validator_of(name).iter_errors(document)
     return {key for finding in errors_found for key in keys_of(finding)}
 
 
 def keys_of(error: jsonschema.ValidationError) -> list[str]:
-    """The keys that an error is about: those that are not known, or the one itself."""
+    """Return the keys that an error is about: the unknown ones, or its own."""
     if error.validator == "additionalProperties":
         before = error.message.partition(" do")[0].partition(" w")[0]
         return re.findall("'(.+?)'", before)
@@ -380,7 +380,7 @@ def keys_of(error: jsonschema.ValidationError) -> list[str]:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """The entries for SchemaStore: the last block of JSON on the page."""
+    """Return the entries for SchemaStore: the last block of JSON on the page."""
     blocks = re.findall(
         r"^```json\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
     )

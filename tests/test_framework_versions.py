@@ -29,7 +29,7 @@ REMOVED, CONFLICT = "removed_key", "conflicting_statements"
 
 
 def judged(folder: Path, version: str | None = None, **files: str) -> JudgedPlan:
-    """The plan of a folder that holds these files beside the settings."""
+    """Return the plan of a folder that holds these files beside the settings."""
     (folder / "sft.yaml").write_text(SETTINGS)
     for name, text in files.items():
         (folder / name.replace("__", ".")).write_text(text)
@@ -42,7 +42,7 @@ def judged(folder: Path, version: str | None = None, **files: str) -> JudgedPlan
 
 
 def found(plan: JudgedPlan, rule: str, outcome: str = "fail") -> list[list[str]]:
-    """Where the findings of a rule stand, as `file:line`."""
+    """Return where the findings of a rule stand, as `file:line`."""
     return [
         [f"{Path(place.file).name}:{place.line}" for place in finding.locations]
         for finding in plan.findings

@@ -34,7 +34,7 @@ JOB = "#SBATCH --nodes=2 --gpus-per-node=8\nsrun torchrun --nnodes=2 train.py\n"
 
 
 def read(folder: Path, **texts: str) -> list[ReadFile]:
-    """The files of these names and texts; `__` stands for a slash, `_` for a dot."""
+    """Return the files of these names; `__` stands for a slash, `_` for a dot."""
     found: list[ReadFile] = []
     for name, text in texts.items():
         path = folder / name.replace("__", "/").replace("_", ".")

@@ -254,7 +254,7 @@ def test_gpus_as_users_state_them_have_memory_and_capability(text: str) -> None:
 
 
 def quantities(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - YAML
-    """All {value, unit, ...} below a row."""
+    """Yield all {value, unit, ...} below a row."""
     if isinstance(value, dict):
         if "value" in value:
             yield value

@@ -26,7 +26,7 @@ FILE = SnapshotFile("node.json", {}, {})
 
 
 def at(row: dict[str, Any], field: str) -> Any:  # noqa: ANN401 - YAML
-    """A field of a row, by its dotted name; the bare value of a quantity."""
+    """Return a field of a row, by its dotted name; the bare value of a quantity."""
     found: Any = row
     for part in field.split("."):
         found = found.get(part) if isinstance(found, dict) else None

@@ -25,7 +25,7 @@ NODES = 4
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs speccheck in a folder of its own: exit code, output, errors."""
+    """Run speccheck in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -38,7 +38,7 @@ def run(
 
 
 def on_day(nodes: Fleet, day: int) -> Fleet:
-    """A fleet on a day of January 2026; it is changed where it stands."""
+    """Return a fleet on a day of January 2026; it is changed where it stands."""
     for node in nodes.values():
         node["taken"] = f"2026-01-{day:02d}T06:00:00Z"
         node["host"]["uptime_seconds"] = 1e6 + day * 86_400.0
@@ -66,7 +66,7 @@ def count(table: str, file: str = "h.db") -> int:
 
 
 def week(run: Run) -> Fleet:
-    """Four days: a GPU is lost and repaired, a driver rolled out, a link wears out."""
+    """Return four days: a GPU lost and repaired, a new driver, a link wearing out."""
     nodes = healthy_fleet(NODES)
     add(run, nodes, 1)
     nodes["n02"]["gpus"][3]["is_lost"] = True
@@ -270,7 +270,7 @@ def test_a_run_that_cannot_be_kept_whole_leaves_nothing(
 
 
 def older(path: str) -> None:
-    """A file as the first version made it."""
+    """Write a file as the first version made it."""
     with closing(sqlite3.connect(path)) as connection:
         for statement in database.statements(database.STEPS[0]):
             connection.execute(statement)

@@ -80,7 +80,7 @@ ALL = PROGRAM + python_files("tests", "bench", "tools")
 
 
 def _imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and dotted module of each import, those in functions too."""
+    """Yield the line and dotted module of each import, those in functions too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -183,7 +183,7 @@ def test_names_are_of_the_field() -> None:
 
 
 def _names(path: Path) -> Iterator[tuple[int, str, frozenset[str]]]:
-    """Line and text of each name, and the words that it must not have."""
+    """Yield the line and text of each name, and the words that it must not have."""
     for part in path.relative_to(ROOT).with_suffix("").parts:
         yield 0, part, _FORBIDDEN_NOUNS
     text = path.read_text(encoding="utf-8")

@@ -43,7 +43,7 @@ def _tree(path: Path) -> ast.Module:
 
 @cache
 def _clause_numbers() -> dict[str, frozenset[str]]:
-    """The names of the numbers of each clause."""
+    """Return the names of the numbers of each clause."""
     return {
         clause.id: frozenset(clause.numbers)
         for name in reversed(editions())
@@ -69,7 +69,7 @@ def test_a_module_holds_one_rule_of_its_name() -> None:
 
 
 def _rules_in(path: Path) -> list[tuple[str, str, str]]:
-    """Variable, name and area of each rule of a module."""
+    """Return the variable, name and area of each rule of a module."""
     return [
         (variable, value.name, value.area)
         for variable, value in vars(_module(path)).items()
@@ -151,7 +151,7 @@ def _numbers_in(path: Path) -> Iterator[tuple[int, complex]]:
 
 
 def _outside_numbers(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those of the class that names the clause's numbers."""
+    """Yield all nodes but those of the class that names the clause's numbers."""
     yield node
     for child in ast.iter_child_nodes(node):
         bases = child.bases if isinstance(child, ast.ClassDef) else []

@@ -34,6 +34,12 @@ PUBLISHED_CLASSES = frozenset(
 )
 BANNED_PHRASES = re.compile(r"\b(came of|left out|who hears)\b", re.IGNORECASE)
 
+# First words of noun phrases and clauses, where a verb is due.
+NO_VERB = re.compile(
+    r"(A|All|An|As|At|By|Each|Every|For|From|How|In|It|Its|No|Nothing|Of|On|One|That"
+    r"|The|This|Those|What|When|Where|Whether|Which|Who|Whose|Why|With|Without)\b"
+)
+
 
 @cache
 def _tree(path: Path) -> ast.Module:
@@ -94,5 +100,18 @@ def test_docstrings_say_it_in_plain_words() -> None:
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Module)
         and BANNED_PHRASES.search(ast.get_docstring(node) or "")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_docstrings_of_functions_begin_with_a_verb() -> None:
+    """A property is read as an attribute, whose docstring is a noun phrase."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.body[0].lineno} {text.splitlines()[0]}"
+        for path in PROGRAM
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and NO_VERB.match(text := ast.get_docstring(node) or "")
+        and not any("property" in ast.unparse(by) for by in node.decorator_list)
     ]
     assert not wrong, "\n".join(wrong)

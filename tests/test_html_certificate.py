@@ -30,7 +30,7 @@ def predicate() -> Predicate:
 
 
 def texts_of(found: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - JSON
-    """The container and the key of each text."""
+    """Yield the container and the key of each text."""
     pairs = found.items() if isinstance(found, dict) else enumerate(found)
     for key, value in list(pairs):
         if isinstance(value, str):
@@ -40,7 +40,7 @@ def texts_of(found: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - JSON
 
 
 def is_free(predicate: Predicate, container: Any, key: Any) -> bool:  # noqa: ANN401
-    """Whether a certificate may hold any text there."""
+    """Return whether a certificate may hold any text there."""
     before = container[key]
     container[key] = "anything"
     try:

@@ -68,7 +68,7 @@ def filtered(tab: Browser, words: str) -> Any:  # noqa: ANN401 - whatever a page
 
 
 def seen(tab: Browser, selector: str) -> int:
-    """How many such elements the page shows."""
+    """Return how many such elements the page shows."""
     found = tab.value(
         f"[...document.querySelectorAll({json.dumps(selector)})]"
         ".filter((one) => one.checkVisibility()).length"

@@ -34,7 +34,7 @@ def laid(content: Snapshot) -> MachineLayout:
 
 
 def drawn(content: Snapshot) -> tuple[str, list[str]]:
-    """The markup, and the words of the drawing and of the list below it."""
+    """Return the markup, and the words of the drawing and of the list below it."""
     text = topology_html(laid(content))
     Page(f"<h1></h1>{text}")
     words = re.findall(r"<(?:text|li|figcaption)[^>]*>([^<]*)</", text)

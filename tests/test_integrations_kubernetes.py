@@ -55,7 +55,7 @@ def test_the_schemas_of_kubernetes_see_what_is_wrong() -> None:
 
 
 def _schema_of_job_sets() -> Tree:
-    """What the definition of JobSet says of v1alpha2; nothing more may be there."""
+    """Return what JobSet's definition says of v1alpha2, and nothing more."""
     path = corpus_folder("schemas") / "jobset-crd.yaml"
     (version,) = yaml.safe_load(path.read_text("utf-8"))["spec"]["versions"]
     assert version["name"] == "v1alpha2"
@@ -65,7 +65,7 @@ def _schema_of_job_sets() -> Tree:
 
 
 def _close(schema: Any) -> None:  # noqa: ANN401 - a tree of JSON
-    """A key that no schema names would be dropped in silence: here it is an error."""
+    """Close a schema: a key that it does not name is an error here."""
     if isinstance(schema, list):
         for item in schema:
             _close(item)
@@ -211,7 +211,7 @@ def test_a_job_set_trains_only_after_a_judgement_of_all_nodes() -> None:
 
 
 def _kustomized(folder: Path) -> dict[str, Workload]:
-    """What kubectl makes of a kustomization; it asks no cluster for that."""
+    """Return what kubectl makes of a kustomization; it asks no cluster for that."""
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         pytest.skip("kubectl is not installed: nothing was kustomized")
@@ -230,7 +230,7 @@ def _kustomized(folder: Path) -> dict[str, Workload]:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A copy of the folder, to make a cluster's own kustomization beside it."""
+    """Return a copy of the folder, to make a cluster's own kustomization beside it."""
     shutil.copytree(KUBERNETES, tmp_path / "kubernetes")
     (tmp_path / "site").mkdir()
     return tmp_path / "site"

@@ -28,7 +28,7 @@ def site(tmp_path: Path, management_library: Path) -> Site:
 
 @pytest.fixture
 def cluster(site: Site) -> Cluster:
-    """Pods of this machine, with the files of the example and one rule."""
+    """Return the pods of this machine, with the files of the example and one rule."""
     found = Cluster(site.folder / "volumes", site.environ)
     found.settings["speccheck-job"]["speccheck.toml"] = SETTINGS
     found.write_files_of_job()
@@ -38,7 +38,7 @@ def cluster(site: Site) -> Cluster:
 def _look(
     cluster: Cluster, node: int, uid: str = UID, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """The pod of one index, on a node of that number."""
+    """Return the pod of one index, on a node of that number."""
     result = {
         "spec.nodeName": f"node-{node}",
         "metadata.labels['batch.kubernetes.io/controller-uid']": uid,

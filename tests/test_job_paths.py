@@ -46,7 +46,7 @@ def job(folder: Path, checkpoints: object, data: object, text: str = JOB) -> str
 def judged(
     capsys: pytest.CaptureFixture[str], *words: str
 ) -> dict[str, tuple[str, str]]:
-    """What each of the rules says in a preflight: outcome and message."""
+    """Return what each of the rules says in a preflight: outcome and message."""
     main(
         ["preflight", *words, "--select", ",".join(RULES), "--output", "json", "--full"]
     )
@@ -236,7 +236,7 @@ CONFIG = JOB.format(folder="/shared/checkpoints", data="/shared/data")
 
 
 def on(tmp_path: Path, node: Snapshot) -> dict[str, str]:
-    """What the rules say of the job on a machine."""
+    """Return what the rules say of the job on a machine."""
     path = tmp_path / "config.yaml"
     path.write_text(CONFIG, encoding="utf-8")
     request = Request(

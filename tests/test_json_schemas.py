@@ -24,7 +24,7 @@ def native_schema() -> dict[str, Any]:
 
 
 def errors(text: str) -> list[str]:
-    """The keys that the schema refuses, as dotted paths."""
+    """Return the keys that the schema refuses, as dotted paths."""
     validator = jsonschema.Draft202012Validator(native_schema())
     found = validator.iter_errors(yaml.safe_load(text))
     return sorted(

@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def cases(text: str) -> Cases:
-    """The test cases of a document that both readers can read."""
+    """Return the test cases of a document that both readers can read."""
     root = ET.fromstring(text)  # noqa: S314 - what we have just written
     assert root.tag == "testsuites"
     for element in root.iter():
@@ -81,7 +81,7 @@ def cases(text: str) -> Cases:
 
 
 def _assert_counts(text: str) -> None:
-    """By a parser that has nothing to do with us."""
+    """Assert the counts by a parser that has nothing to do with ours."""
     parsed = junitparser.JUnitXml.fromstring(text.encode())
     stated = [parsed.tests, parsed.failures, parsed.errors]
     sums = [0, 0, 0]

@@ -19,7 +19,7 @@ Run = Callable[..., tuple[int, str, str]]
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck keygen` in a folder of its own: exit code, output, errors."""
+    """Run `speccheck keygen` in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:

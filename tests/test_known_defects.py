@@ -54,7 +54,7 @@ def _together(*changes: Change) -> Change:
 
 
 def _logged(*codes: int) -> Change:
-    """Xids of GPU 2 in the log, whose lines end after the code."""
+    """Return Xids of GPU 2 in the log, whose lines end after the code."""
 
     def change(node: Snapshot) -> None:
         address = node["gpus"][2]["pci_address"]
@@ -81,7 +81,7 @@ def _last_adapter_gone(node: Snapshot) -> None:
 
 
 def _as_it_is(_node: Snapshot) -> None:
-    """Nothing is changed."""
+    """Change nothing."""
 
 
 def _of_another_type(node: Snapshot) -> None:
@@ -101,7 +101,7 @@ def _other_topology(node: Snapshot) -> None:
 
 
 def _seven_on_the_bus(node: Snapshot) -> None:
-    """No management library, and one GPU is not on the bus."""
+    """Take away the management library, and one GPU of the bus."""
     node["gpus"] = ABSENT
     node["pci_devices"].pop(3)
 
@@ -272,7 +272,7 @@ CASES: dict[str, Case] = {
 
 
 def judged(case: Case) -> list[Finding]:
-    """What the rule says of the machine."""
+    """Return what the rule says of the machine."""
     node = deepcopy(healthy_node(case.instance))
     case.change(node)
     return [finding for finding in findings(node) if finding.rule == case.rule]
@@ -293,7 +293,7 @@ def test_a_known_mistake_is_not_made(name: str) -> None:
 
 
 def _older_host(node: Snapshot) -> None:
-    """Boards of generation 5 in slots of generation 4, of a maker that nobody lists."""
+    """Put boards of generation 5 into slots of generation 4, of an unlisted maker."""
     node["host"].update(instance_type="AS-4124GO", vendor="Supermicro", product="none")
     for gpu in node["gpus"]:
         gpu.update(pcie_generation=4, pcie_generation_maximum=4)

@@ -37,7 +37,7 @@ def _unknown_keys(number: int) -> str:
 
 
 def _calls(run: Callable[[], object]) -> int:
-    """Python calls that a run makes; each turn of a generator is one."""
+    """Return Python calls that a run makes; each turn of a generator is one."""
     count = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:

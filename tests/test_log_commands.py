@@ -53,7 +53,7 @@ def _unescaped(text: str, escapes: tuple[tuple[str, str], ...]) -> str:
 
 
 def github_command(line: str) -> Command | None:
-    """What the runner takes a line for: a command, or None."""
+    """Return what the runner takes a line for: a command, or None."""
     found = re.match(r"\s*::(?P<info>.*?)::(?P<data>.*)", line)
     if found is None:
         return _old_command(line, "##[")
@@ -71,7 +71,7 @@ def azure_command(line: str) -> Command | None:
 
 
 def _old_command(line: str, prefix: str) -> Command | None:
-    """Anywhere in the line."""
+    """Return a command anywhere in the line."""
     _, found, text = line.partition(prefix)
     info, end, data = text.partition("]")
     if not found or not end:

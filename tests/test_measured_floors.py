@@ -40,7 +40,7 @@ FLOORS = ("host_copy_slow", "peer_copy_slow", "memory_slower_than_type")
 
 
 def outcomes(path: Path) -> set[str]:
-    """What the rules on floors say of a file of measurements, and those on limits."""
+    """Return what the rules on floors, and on limits, say of measurements."""
     (plan,) = run(Request(arguments=(str(path),), use="preflight", full=True)).plans
     found = [finding.finding for finding in plan.findings]
     assert not [finding for finding in found if finding.outcome == "error"]
@@ -78,7 +78,7 @@ def test_published_copies_of_healthy_gpus_hold_what_is_asked(
 
 
 def floors_of(clause: str, number: str) -> dict[str, float]:
-    """The numbers of a clause by accelerator."""
+    """Return the numbers of a clause by accelerator."""
     found = load_edition().clauses[clause].numbers[number]
     assert found.value is None, "no floor for hardware that nobody has measured"
     return {
@@ -89,7 +89,7 @@ def floors_of(clause: str, number: str) -> dict[str, float]:
 
 
 def profile_of(accelerator: str) -> GpuProfile:
-    """What the catalogue has of a type of GPU."""
+    """Return what the catalogue has of a type of GPU."""
     return gpu_profiles().by_id(Value("cluster.accelerator", accelerator))
 
 

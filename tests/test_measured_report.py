@@ -47,7 +47,7 @@ def write(folder: Path, *runs: dict[str, object]) -> None:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of the measured curves."""
+    """Return the lines of the measured curves."""
     block = text.split("\n\n")[1]
     return [line.strip() for line in block.splitlines()]
 

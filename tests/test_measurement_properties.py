@@ -46,7 +46,7 @@ _WORST_FIRST = ("error", "fail", "unknown", "pass")
 
 
 def contents(fixture: RuleFixture) -> dict[str, Content]:
-    """The files of a fixture that hold measurements."""
+    """Return the files of a fixture that hold measurements."""
     found: dict[str, Content] = {}
     for name, text in fixture.files.items():
         if name.endswith(".json"):
@@ -63,7 +63,7 @@ def leaves(content: Content) -> Iterator[tuple[str, str]]:
 
 
 def changed(content: Content, kind: str, leaf: str, value: object) -> Content:
-    """The same with a leaf of all parts replaced; Ellipsis takes it away."""
+    """Return the same with a leaf of all parts replaced; Ellipsis takes it away."""
     copied = deepcopy(content)
     for part in copied[kind]:
         if leaf in part:
@@ -74,7 +74,7 @@ def changed(content: Content, kind: str, leaf: str, value: object) -> Content:
 
 
 def outcome(fixture: RuleFixture, folder: Path, state: RunState | None = None) -> str:
-    """What the rule says in all: the worst of its findings."""
+    """Return what the rule says in all: the worst of its findings."""
     found = findings_of(fixture, folder, state)
     result = {finding.finding.outcome for finding in found if finding.finding.rule}
     return next((item for item in _WORST_FIRST if item in result), "not_applicable")

@@ -12,7 +12,7 @@ from speccheck.validator.sources.joining.one_node import joined
 
 
 def measured(folder: Path, name: str, **kinds: object) -> str:
-    """The path of a file of measurements."""
+    """Return the path of a file of measurements."""
     path = folder / name
     path.write_text(json.dumps({"schema": "speccheck-snapshot/1", **kinds}), "utf-8")
     return str(path)

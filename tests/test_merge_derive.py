@@ -101,7 +101,7 @@ def test_key_paths_are_written_as_people_do() -> None:
 
 
 def stated(**leaves: object) -> dict[str, Value[object]]:
-    """Stated leaves; `__` stands for the dot."""
+    """Return stated leaves; `__` stands for the dot."""
     facts = []
     for key, value in leaves.items():
         name = key.replace("__", ".")
@@ -110,7 +110,7 @@ def stated(**leaves: object) -> dict[str, Value[object]]:
 
 
 def follows(name: str, **leaves: object) -> tuple[object, str]:
-    """The value and the note of a leaf that follows from stated ones."""
+    """Return the value and the note of a leaf that follows from stated ones."""
     leaf = derive(stated(**leaves)).get(name)
     return (None, "") if leaf is None else (leaf.value, leaf.note)
 

@@ -48,7 +48,7 @@ def rows_by_id() -> Mapping[str, Mapping[str, str]]:
 
 
 def errors() -> Mapping[str, list[float]]:
-    """Of the rows that have a best value, in percent."""
+    """Return the errors of the rows that have a best value, in percent."""
     found = defaultdict(list)
     for item in all_predictions():
         if item.error_percent is not None:

@@ -46,7 +46,7 @@ Inputs = Mapping[str, Any]
 
 
 def dimensions_of(given: Inputs) -> Dimensions:
-    """The vectors' letters as dimensions."""
+    """Return the vectors' letters as dimensions."""
     return Dimensions(
         layers=given.get("L", 1),
         hidden_size=given["h"],
@@ -109,7 +109,7 @@ def _zero3(given: Inputs) -> dict[str, float]:
 
 
 def _fsdp(given: Inputs) -> float:
-    """Reserved memory of torchtitan: nothing outside the allocator."""
+    """Return the reserved memory of torchtitan: nothing outside the allocator."""
     shard, each = given["shard"], given["bytes_per_logit"]
     work = TrainingWork(
         tokens=given["tokens"],

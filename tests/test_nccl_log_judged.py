@@ -14,7 +14,7 @@ ASKED = {"NCCL_COLLNET_ENABLE": "1"}
 
 
 def failed(folder: Path, text: str, context: Context = AZURE) -> set[str]:
-    """The rules that fail on a log."""
+    """Return the rules that fail on a log."""
     path = folder / "nccl.log"
     path.write_text(text, encoding="utf-8")
     (plan,) = run(

@@ -44,7 +44,7 @@ RUN = {
 
 
 def told(text: str) -> dict[str, Any]:
-    """What a log tells, in the form of a snapshot."""
+    """Return what a log tells, in the form of a snapshot."""
     capture = Capture("nccl.log", "NCCL log")
     assert add_communicators(capture, text)
     data = capture.node().data
@@ -69,7 +69,7 @@ def judging(folder: Path, context: Context) -> Outcomes:
 
 
 def changed(content: dict[str, Any], name: str, value: object) -> dict[str, Any]:
-    """The same, with a leaf of its communicators replaced; None takes it away."""
+    """Return the same with a leaf of its communicators replaced; None drops it."""
     parts = [dict(part) for part in content["communicators"]]
     for part in parts:
         part.pop(name)

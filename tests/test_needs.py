@@ -30,7 +30,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> list[PlanEvidence]:
 
 
 def _plans(folder: Path) -> Iterator[PlanEvidence]:
-    """The plans of all fixtures of rules."""
+    """Yield the plans of all fixtures of rules."""
     for number, path in enumerate(all_fixtures()):
         fixture = load(path)
         context = {k: v for k, v in fixture.context.items() if k != "profile"}

@@ -125,7 +125,7 @@ FAULTS: dict[str, tuple[tuple[str, ...], Found]] = {
 
 
 def failures(stand_in: StandIn, *lines: str) -> Found:
-    """What fails of a node whose library answers so, at any level."""
+    """Return what fails of a node whose library answers so, at any level."""
     taken = {**stand_in.snapshot(*lines), "host": {"container": "none"}}
     return {
         (finding.rule, finding.subject, finding.action)

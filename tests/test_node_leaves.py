@@ -53,7 +53,7 @@ Leaf = tuple[str, str]
 
 
 def leaves_of(parts: Any) -> Iterator[Leaf]:  # noqa: ANN401 - JSON
-    """Kind and name of each leaf, also of those that say why they have no value."""
+    """Yield kind and name of each leaf, those without a value among them."""
     for kind in KINDS:
         found = parts.get(kind)
         for part in found if isinstance(found, list) else [found]:
@@ -63,7 +63,7 @@ def leaves_of(parts: Any) -> Iterator[Leaf]:  # noqa: ANN401 - JSON
 
 @cache
 def names_read(path: Path) -> frozenset[str]:
-    """Attributes that a module takes of anything, and names in texts of its own."""
+    """Return the attributes that a module takes, and names in its own texts."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute):
@@ -74,7 +74,7 @@ def names_read(path: Path) -> frozenset[str]:
 
 
 def rules_by_leaf() -> dict[Leaf, list[str]]:
-    """The modules that read each leaf, by its name alone: rather too many than few."""
+    """Return the modules that read each leaf, by name: too many rather than few."""
     found: dict[Leaf, list[str]] = {}
     for path in JUDGES:
         names = names_read(path)
@@ -87,7 +87,7 @@ def rules_by_leaf() -> dict[Leaf, list[str]]:
 
 @pytest.fixture
 def written(stand_in: StandIn, tmp_path: Path) -> set[Leaf]:
-    """What the probes write of stand-ins, and readers of captures of theirs."""
+    """Return what the probes write of stand-ins, and readers of captures of theirs."""
     files, links = healthy()
     lines = XID.format(code=79, rest="GPU has fallen off the bus.")
     files["/dev/kmsg"] = f"4,900,5000100000,-;{lines}\n"

@@ -76,7 +76,7 @@ def outcomes(found: Counter[Verdict]) -> set[str]:
 
 
 def assert_no_better(before: Counter[Verdict], after: Counter[Verdict]) -> None:
-    """No rule passes of more parts than before, and none breaks."""
+    """Assert that no rule passes of more parts than before, and none breaks."""
     gained = [
         verdict
         for verdict, count in after.items()
@@ -88,7 +88,7 @@ def assert_no_better(before: Counter[Verdict], after: Counter[Verdict]) -> None:
 
 @cache
 def looked_at(name: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """The leaves of a machine with the rules that look at them; () is for all rules."""
+    """Return a machine's leaves with the rules that read them; () is for all."""
     node = healthy_node(name)
     readers = Readers(node)
     found = ((kind, leaf, readers.of(kind, leaf)) for kind, leaf in leaves(node))
@@ -180,7 +180,7 @@ def test_a_fault_is_found_by_its_rule_alone(name: str) -> None:
 
 
 def _emptied(node: Snapshot, kind: str) -> list[Snapshot]:
-    """The machine without what was read of one kind, in all ways it may be missing."""
+    """Return the machine without the reading of a kind, in all ways it may lack."""
     found: list[Snapshot] = [{key: node[key] for key in node if key != kind}]
     found.append({**node, kind: {}})
     if isinstance(node[kind], list):

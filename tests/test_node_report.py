@@ -21,7 +21,7 @@ HEALTHY = {
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Path:
-    """Eight GPUs: two with a row to remap, one with errors, one that does not tell."""
+    """Return eight GPUs: two with a row to remap, an errant one, a silent one."""
     gpus: list[dict[str, Any]] = [dict(HEALTHY) for _ in range(8)]
     gpus[3]["remap_is_pending"] = gpus[4]["remap_is_pending"] = True
     gpus[6]["ecc_uncorrected_volatile"] = 3
@@ -128,7 +128,7 @@ def test_names_are_folded(subjects: list[str], folded: str) -> None:
 
 
 def _faulty(tmp_path: Path, **changes: dict[int, dict[str, Any]]) -> Path:
-    """A folder of snapshots: healthy GPUs but for some leaves of some."""
+    """Return a folder of snapshots: healthy GPUs but for some leaves of some."""
     for name, by_gpu in changes.items():
         gpus = [{**HEALTHY, **by_gpu.get(number, {})} for number in range(8)]
         content = {"schema": "speccheck-snapshot/1", "taken": "", "gpus": gpus}

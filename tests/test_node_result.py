@@ -30,7 +30,7 @@ from speccheck.validator.node.result import (
 
 
 def fields(line: str) -> dict[str, Any]:
-    """The object of a line, which is in the limits and of the published form."""
+    """Return the object of a line, which is in the limits and of the published form."""
     assert line.isascii()
     assert line.endswith("\n")
     assert line.count("\n") == 1
@@ -41,7 +41,7 @@ def fields(line: str) -> dict[str, Any]:
 
 
 def many(gpus: int, rules: int, text: str) -> tuple[ResultFinding, ...]:
-    """A failure of each rule on each GPU, the errors last."""
+    """Return a failure of each rule on each GPU, the errors last."""
     return tuple(
         ResultFinding(
             f"HW-{rule:03}",
@@ -307,7 +307,7 @@ def test_a_dash_writes_the_line_and_no_report(
 
 @pytest.fixture
 def sysroot(tmp_path: Path) -> str:
-    """The files of a machine with two GPUs that nobody can ask."""
+    """Return the files of a machine with two GPUs that nobody can ask."""
     return str(build(tmp_path / "root", *healthy()))
 
 

@@ -25,7 +25,7 @@ parallelism: {tensor_parallel_size: 8}
 
 
 def written(folder: Path, config: str, node: Snapshot | None) -> tuple[str, str]:
-    """The files of a configuration and of a snapshot."""
+    """Return the files of a configuration and of a snapshot."""
     (folder / "config.yaml").write_text(config, encoding="utf-8")
     (folder / "node.json").write_text(json.dumps(node), encoding="utf-8")
     return str(folder / "config.yaml"), str(folder / "node.json")
@@ -34,7 +34,7 @@ def written(folder: Path, config: str, node: Snapshot | None) -> tuple[str, str]
 def plan_on(
     folder: Path, config: str, node: Snapshot, context: Context = NOTHING_TOLD
 ) -> tuple[TrainingPlan, Environment]:
-    """The plan of a configuration on a machine, and its variables."""
+    """Return the plan of a configuration on a machine, and its variables."""
     path, snapshot = written(folder, config, node)
     request = Request(
         arguments=(path,), node=snapshot, judging=Judging(context=context)

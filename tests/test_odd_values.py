@@ -46,7 +46,7 @@ CHANGES = 40  # of each run
 
 @cache
 def trees() -> tuple[tuple[str, dict[Any, Any]], ...]:
-    """The YAML and JSON files of all fixtures, each tree of keys once."""
+    """Return the YAML and JSON files of all fixtures, each tree of keys once."""
     found: dict[str, tuple[str, dict[Any, Any]]] = {}
     for fixture in sorted(FIXTURES.glob("rules/*/*.yaml")):
         content = fixture.read_text("utf-8")
@@ -75,7 +75,7 @@ def paths(tree: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def changed(tree: dict[Any, Any], choose: random.Random) -> dict[Any, Any]:
-    """The tree with up to four values replaced."""
+    """Return the tree with up to four values replaced."""
     made = copy.deepcopy(tree)
     for _ in range(choose.choice((1, 1, 2, 4))):
         known = list(paths(made))

@@ -49,7 +49,7 @@ FORMS = (
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The text of each form, all of one run."""
+    """Return the text of each form, all of one run."""
     folder = tmp_path_factory.mktemp("repository")
     shutil.copytree(EXAMPLE, folder / "configs")
     (folder / ".git").mkdir()
@@ -137,7 +137,7 @@ class _Page(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A shape of a drawing, which closes itself."""
+        """Count a shape of a drawing, which closes itself."""
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open

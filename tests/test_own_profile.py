@@ -23,7 +23,7 @@ NODES = 9
 def fleet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck fleet` in a folder of its own: exit code, output, errors."""
+    """Run `speccheck fleet` in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -36,7 +36,7 @@ def fleet(
 
 
 def profile_of(run: Run, nodes: Fleet, folder: str = "then") -> dict[str, Any]:
-    """The file that is made of a fleet, held to its schema."""
+    """Return the file that is made of a fleet, held to its schema."""
     run(kept(folder, nodes), "--baseline", "own.yaml")
     data: dict[str, Any] = yaml.safe_load(Path("own.yaml").read_text("utf-8"))
     jsonschema.Draft202012Validator(SCHEMAS["fleet-profile"]()).validate(data)
@@ -44,7 +44,7 @@ def profile_of(run: Run, nodes: Fleet, folder: str = "then") -> dict[str, Any]:
 
 
 def deviations(run: Run, nodes: Fleet) -> list[tuple[str, Any, list[str]]]:
-    """What of a fleet is not as the profile says."""
+    """Return what of a fleet is not as the profile says."""
     _, out, err = run(kept("now", nodes), "--golden", "own.yaml", "--output", "json")
     assert err == ""
     return [
@@ -151,7 +151,7 @@ def test_a_fleet_without_a_majority_makes_no_profile_and_says_which_leaf(
 
 
 def rates(*values: float, leaf: str = "matrix_products.bfloat16") -> UsualNumber:
-    """The range of a rate that each node has once."""
+    """Return the range of a rate that each node has once."""
     count = len(values)
     names = [f"n{number}" for number in range(count)]
     samples = Samples(leaf, array("I", range(count)), array("I"), array("d", values))

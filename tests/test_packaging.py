@@ -39,7 +39,7 @@ def _run(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist and the wheel that was built from that sdist."""
+    """Return a folder with the sdist and the wheel that was built from that sdist."""
     folder = tmp_path_factory.mktemp("built")
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
     ended = _run(*build, folder=folder)
@@ -54,7 +54,7 @@ def wheel(built: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of a clean environment that holds the wheel.
+    """Return the `bin` folder of a clean environment that holds the wheel.
 
     The dependencies are those of the running environment, by a path file: nothing is
     fetched.

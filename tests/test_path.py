@@ -19,7 +19,7 @@ from speccheck.validator.sources.nccl_log import add_communicators
 
 
 def a_run(**leaves: object) -> CollectiveRun:
-    """A measurement of 16 ranks on 2 nodes."""
+    """Return a measurement of 16 ranks on 2 nodes."""
     content = {"collective_runs": [{"ranks": 16, "nodes": 2, **leaves}]}
     (run,) = (
         Node(content, SnapshotFile("run.json", {}, {}), "")
@@ -30,7 +30,7 @@ def a_run(**leaves: object) -> CollectiveRun:
 
 
 def shown(*texts: str) -> list[Communicator]:
-    """The communicators of several logs."""
+    """Return the communicators of several logs."""
     found: list[Communicator] = []
     for text in texts:
         capture = Capture("nccl.log", "NCCL log")
@@ -40,7 +40,7 @@ def shown(*texts: str) -> list[Communicator]:
 
 
 def of_rank(text: str, rank: int) -> str:
-    """What one rank of eight a node writes."""
+    """Return what one rank of eight a node writes."""
     head = f"gpu-{rank // 8}:{4000 + 10 * (rank % 8)}:"
     return "\n".join(line for line in text.splitlines() if head in line)
 

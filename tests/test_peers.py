@@ -89,7 +89,7 @@ def test_a_file_is_validated_by_the_schema_of_its_format(tmp_path: Path) -> None
 
 
 def program(folder: Path, name: str, text: str, code: int) -> Path:
-    """A tool that prints a text and ends with a code."""
+    """Return a tool that prints a text and ends with a code."""
     path = folder / name
     (folder / f"{name}.txt").write_text(text, "utf-8")
     path.write_text(f"#!/bin/sh\ncat '{folder}/{name}.txt'\nexit {code}\n", "utf-8")

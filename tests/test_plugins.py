@@ -18,7 +18,7 @@ TOY = (FOLDER / "toy.yaml").read_text("utf-8")
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder of packages that holds the example, as an installer leaves it."""
+    """Return a folder of packages that holds the example, as an installer leaves it."""
     folder = tmp_path / "packages"
     shutil.copytree(FOLDER / NAME, folder / NAME)
     write_metadata(folder, entry_points())

@@ -25,7 +25,7 @@ ONE_RULE = ("--select", "fewer_gpus_present_than_asked")
 
 @pytest.fixture
 def script(tmp_path: Path) -> str:
-    """A launch script that starts eight processes."""
+    """Return a launch script that starts eight processes."""
     path = tmp_path / "job.sh"
     path.write_text(SCRIPT, encoding="utf-8")
     return str(path)
@@ -33,12 +33,12 @@ def script(tmp_path: Path) -> str:
 
 @pytest.fixture
 def sysroot(tmp_path: Path) -> str:
-    """The files of a machine with two GPUs that nobody can ask."""
+    """Return the files of a machine with two GPUs that nobody can ask."""
     return str(build(tmp_path / "root", *healthy()))
 
 
 def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    """The JSON report of a preflight."""
+    """Return the JSON report of a preflight."""
     code = main(["preflight", *words, "--output", "json", "--full"])
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
     jsonschema.validate(result, json.loads(schema_text("report")))
@@ -47,7 +47,7 @@ def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def outcomes(result: dict[str, Any]) -> dict[str, str]:
-    """What each rule says; of one that speaks of several parts, the last."""
+    """Return what each rule says; of one that speaks of several parts, the last."""
     return {
         finding["rule"]: finding["outcome"]
         for finding in result["findings"]
@@ -260,7 +260,7 @@ def test_an_interruption_leaves_no_half_file_and_no_probe_behind(
 
 
 def _has_ended(process: int) -> bool:
-    """Killed: gone, or a zombie that its new parent has yet to bury."""
+    """Return whether a process is gone, or a zombie that its parent has yet to bury."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         try:

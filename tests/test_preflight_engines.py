@@ -32,7 +32,7 @@ ONE_RULE = ("--select", "memory_fault_pending")
 
 @pytest.fixture
 def sysroot(tmp_path: Path) -> str:
-    """The files of a machine with two GPUs that nobody can ask."""
+    """Return the files of a machine with two GPUs that nobody can ask."""
     return str(build(tmp_path / "root", *healthy()))
 
 
@@ -191,7 +191,7 @@ def test_a_folder_that_cannot_be_written_is_told(
 def nagios(
     capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int, str, dict[str, str]]:
-    """The code, the text, and the performance data of the one line."""
+    """Return the code, the text, and the performance data of the one line."""
     code = main(["preflight", "--nagios", *words])
     line = capsys.readouterr().out
     assert line.count("\n") == 1

@@ -24,7 +24,7 @@ COLLECTIVES = ("COMM-010", "COMM-071", "COMM-072")
 def judged(
     capsys: pytest.CaptureFixture[str], clauses: tuple[str, ...], *words: str
 ) -> tuple[int, dict[str, set[str]]]:
-    """The exit code, and the outcomes of each of these clauses."""
+    """Return the exit code, and the outcomes of each of these clauses."""
     select = ["--select", ",".join(clauses), "--full"]
     code = main(["preflight", *select, *words, "--output", "json"])
     report = json.loads(capsys.readouterr().out)
@@ -215,7 +215,7 @@ def test_who_ends_preflight_ends_its_measurement(
 
 
 def _has_ended(process: int, seconds: float = 10) -> bool:
-    """Killed: gone, or a zombie that its new parent has yet to bury."""
+    """Return whether a process is gone, or a zombie that its parent has yet to bury."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

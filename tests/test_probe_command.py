@@ -192,7 +192,7 @@ NAMES_OF_OTHERS = (
 
 
 def secret_variables(seed: int) -> dict[str, str]:
-    """Variables that may hold a secret, with values that stand nowhere else."""
+    """Return variables that may hold a secret, with values of their own."""
     chance = random.Random(seed)  # noqa: S311 - to vary names, no key
 
     def word(length: int) -> str:

@@ -17,7 +17,7 @@ THERE = "/dev/null"  # stands for the device node of unified memory
 
 
 def build(folder: Path, source: Path) -> None:
-    """The library, in a folder; skips the test where there is no gcc."""
+    """Build the library in a folder; skips the test without gcc."""
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("gcc is not installed")

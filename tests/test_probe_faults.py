@@ -17,7 +17,7 @@ CPU = "/sys/devices/system/cpu"
 
 
 def leaf(found: dict[str, Any], kind: str, name: str) -> object:
-    """The value of a leaf, or its status where it has none."""
+    """Return the value of a leaf, or its status where it has none."""
     item = found[kind][name]
     return item["status"] if isinstance(item, dict) else item
 

@@ -107,7 +107,7 @@ DRIVER: dict[str, object] = {
 
 
 def measured(part: Part) -> dict[str, object]:
-    """The leaves that have a value."""
+    """Return the leaves that have a value."""
     values = {name: getattr(part, name) for name in type(part).__annotations__}
     return {name: item.value for name, item in values.items() if item.is_known}
 

@@ -15,7 +15,7 @@ _SHOW = 'mount --bind "$0" /sys/class && exec "$1"'
 
 
 def ibstat(folder: Path) -> dict[str, str]:
-    """What it says of the one port of a copy, shown to it in place of /sys/class."""
+    """Return what it says of a copy's only port, shown in place of /sys/class."""
     classes = str(folder / "sys/class")
     command = (UNSHARE, "-m", "sh", "-c", _SHOW, classes, IBSTAT)
     done = subprocess.run(

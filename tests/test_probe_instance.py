@@ -107,7 +107,7 @@ def test_no_service(unused_port: int) -> None:
 
 @pytest.fixture
 def unused_port() -> int:
-    """A port that was open a moment ago."""
+    """Return a port that was open a moment ago."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Service) as server:
         return server.server_port
 

@@ -138,7 +138,7 @@ def test_pipes_and_folders_in_place_of_files_do_not_hang(tmp_path: Path) -> None
 
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
-    """A folder for a test that must not be root: root may read everything."""
+    """Yield a folder for a test that must not be root: root may read everything."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)

@@ -32,7 +32,7 @@ def product(candidate: Candidate) -> int:
 
 
 def reaching(wanted: int, *, glance: int = HOLDS) -> Search[Found]:
-    """A search for levers that multiply to a number or more."""
+    """Return a search for levers that multiply to a number or more."""
     return Search(
         lambda item: glance if product(item) >= wanted else FAILS,
         told,

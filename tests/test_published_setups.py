@@ -26,7 +26,7 @@ def setup(name: str) -> dict[str, Any]:
 
 
 def request_of(name: str, folder: Path) -> Request:
-    """The files of a setup, written to a folder."""
+    """Return the files of a setup, written to a folder."""
     stated = setup(name)
     for file, text in stated["files"].items():
         (folder / file).write_text(text, "utf-8")
@@ -35,7 +35,7 @@ def request_of(name: str, folder: Path) -> Request:
 
 
 def plan_of(request: Request) -> TrainingPlan:
-    """The one plan that the files make."""
+    """Return the one plan that the files make."""
     (group,) = (group for _, groups in read_plans(request) for group in groups)
     return assemble(group.files, request.judging.context).plan
 

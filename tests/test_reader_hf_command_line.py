@@ -52,7 +52,7 @@ def read(text: str) -> ReadScript:
 
 
 def judged(folder: Path, **files: str) -> JudgedPlan:
-    """The plan that files of these names make: `run_sh` is run.sh."""
+    """Return the plan that files of these names make: `run_sh` is run.sh."""
     paths = []
     for name, text in files.items():
         path = folder / name.replace("_", ".")
@@ -63,7 +63,7 @@ def judged(folder: Path, **files: str) -> JudgedPlan:
 
 
 def failures(plan: JudgedPlan, rule: str) -> list[tuple[str, list[int]]]:
-    """Messages of the failures of a rule, and the lines they stand on."""
+    """Return the messages of the failures of a rule, and the lines they stand on."""
     return [
         (finding.finding.message, [place.line for place in finding.locations])
         for finding in plan.findings

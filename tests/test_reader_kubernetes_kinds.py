@@ -62,7 +62,7 @@ KINDS = [
 
 
 def fields(part: str) -> str:
-    """The fields of a pod, all of one odd shape."""
+    """Return the fields of a pod, all of one odd shape."""
     names = ("env", "command", "resources", "image")
     container = ", ".join(f"{name}: {part}" for name in names)
     return f"containers: [{{{container}}}], nodeSelector: {part}, affinity: {part}"

@@ -19,7 +19,7 @@ SPEC = """
 
 
 def pod(pod: str = "", container: str = "", limits: str = "") -> str:
-    """The spec of a Job whose pod has these fields more."""
+    """Return the spec of a Job whose pod has these fields more."""
     return SPEC.format(pod=pod, container=container, limits=limits)
 
 

@@ -79,7 +79,7 @@ def read(text: str) -> ReadScript:
 
 
 def train(*arguments: str, program: str = "pretrain_gpt.py") -> ReadScript:
-    """One command with a tensor-parallel size, 32 layers and these arguments."""
+    """Return one command with a tensor-parallel size, 32 layers and these arguments."""
     return read(f"torchrun {program} {SIZES} {' '.join(arguments)}\n")
 
 

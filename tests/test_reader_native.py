@@ -73,7 +73,7 @@ def keyed(text: str) -> KeyedFile:
 
 
 def refused(lines: str) -> list[tuple[str, str, str, str]]:
-    """Key, text, what is seen and what is needed, of each value that is refused."""
+    """Return key, text, what is seen and what is needed, of each refused value."""
     found = keyed(f"speccheck: 1\n{lines}").loaded_as
     assert all(finding.fatal for finding in found)
     return [

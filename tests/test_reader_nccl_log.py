@@ -37,7 +37,7 @@ VARIABLES = [
 
 
 def read(text: str) -> Node:
-    """What a text tells."""
+    """Return what a text tells."""
     capture = Capture("nccl.log", "NCCL log")
     add_communicators(capture, text)
     return capture.node()
@@ -50,7 +50,7 @@ def communicators(text: str) -> list[dict[str, object]]:
 
 
 def started(line: str) -> str:
-    """A log of one rank that has begun, and says one thing more."""
+    """Return a log of one rank that has begun, and says one thing more."""
     return f"{HEAD}{INIT}START\n{HEAD}{line}\n"
 
 

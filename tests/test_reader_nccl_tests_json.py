@@ -32,7 +32,7 @@ def row(size: int, **more: object) -> dict[str, object]:
 
 
 def a_file(**changes: object) -> dict[str, Any]:
-    """As nccl-tests write it: of two processes with two GPUs each."""
+    """Return a file as nccl-tests write it: of two processes with two GPUs each."""
     devices = [
         {
             "rank": 2 * number,

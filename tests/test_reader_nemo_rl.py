@@ -64,7 +64,7 @@ def read(text: str) -> ReadText:
 
 
 def leaves_of(path: Path) -> tuple[dict[str, Value[object]], ReadFile]:
-    """The leaves of a file with those that it inherits."""
+    """Return the leaves of a file with those that it inherits."""
     status, (found,) = read_file(str(path))
     assert status.format == "nemo-rl"
     return derive(merge(found.readings[0].facts.facts)), found

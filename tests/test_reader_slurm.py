@@ -34,7 +34,7 @@ def read(text: str) -> ReadScript:
 
 
 def batch(*lines: str, command: str = "srun python train.py") -> ReadScript:
-    """A batch script of these options, one a line, and a command."""
+    """Return a batch script of these options, one a line, and a command."""
     head = "".join(f"#SBATCH {line}\n" for line in lines)
     return read(f"#!/bin/bash\n{head}{command}\n")
 
@@ -372,7 +372,7 @@ def test_a_step_alone_asks_for_no_placement() -> None:
 
 
 def keyed(*lines: str, tail: str = "srun python train.py") -> dict[str, object]:
-    """The options that the rules on configuration hygiene see."""
+    """Return the options that the rules on configuration hygiene see."""
     text = "".join(f"{line}\n" for line in ("#!/bin/bash", *lines, tail))
     found = READER.read(Source("job.sbatch", text)).keyed
     return {} if found is None else {str(key.path[0]): key.value for key in found.keys}

@@ -340,7 +340,7 @@ def test_options_without_value_are_those_of_the_table(
 
 
 def keyed(text: str) -> dict[str, object]:
-    """The options that the rules on configuration hygiene see."""
+    """Return the options that the rules on configuration hygiene see."""
     found = READER.read(Source("train.sh", text)).keyed
     return {} if found is None else {str(key.path[0]): key.value for key in found.keys}
 

@@ -97,7 +97,7 @@ def changed(settings: dict[str, Any], section: str, **keys: object) -> dict[str,
 
 
 def line_of(found: ReadText, leaf: str) -> str:
-    """The text of the line of the first place of a leaf."""
+    """Return the text of the line of the first place of a leaf."""
     return found.document.text.splitlines()[found.line(leaf) - 1].strip().rstrip(",")
 
 

@@ -72,7 +72,7 @@ class Empty(Record):
 
 
 def _outcome(use: Callable[[Any], object], kind: type) -> object:
-    """What a use gives, with the name of the class taken out."""
+    """Return what a use gives, with the name of the class taken out."""
     try:
         found = use(kind)
     except (TypeError, ValueError, AttributeError) as error:

@@ -29,7 +29,7 @@ BROKEN_BATCH = """{
 
 
 def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Each field by its path, with the types and words that it may have."""
+    """Yield each field by its path, with the types and words that it may have."""
     schema = resolved(schema)
     kinds: set[str] = set()
     for item in map(resolved, schema.get("anyOf", [schema])):

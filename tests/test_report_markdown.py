@@ -25,7 +25,7 @@ BROKEN_BATCH = """{
 
 
 def outside_of_code(text: str) -> str:
-    """What a platform would look for mentions, links and markup in."""
+    """Return what a platform would look for mentions, links and markup in."""
     return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
 
 

@@ -13,7 +13,7 @@ from speccheck.validator.sources.pinned_versions import (
 
 
 def pins(folder: Path) -> dict[str, str]:
-    """Package and release, of a folder with one file."""
+    """Return the package and release, of a folder with one file."""
     return {item.package: item.text for item in pinned_versions(str(folder))}
 
 

@@ -43,7 +43,7 @@ _NO_SIZE = re.compile(r"(?<![\w.^-])-\d|(?<![\d.,\w-])0 (?:GPU|node|head|layer|s
 
 
 def _sentinels(format_id: str) -> Iterator[tuple[KeyRow, Any]]:
-    """Each row of a format's table with a value that is no amount."""
+    """Yield each row of a format's table with a value that is no amount."""
     table = keys_of_format(format_id)
     assert table is not None
     for path in table.rows:

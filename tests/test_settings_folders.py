@@ -26,7 +26,7 @@ def _plan_of(report: dict[str, Any], path: str) -> dict[str, Any]:
 
 @pytest.fixture
 def tree(repository: Path) -> Path:
-    """Folders with settings of their own, of others, and none."""
+    """Return the folders with settings of their own, of others, and none."""
     put(repository / "speccheck.toml", 'ignore = ["COMM-006"]\n' + JOB)
     put(repository / "a" / "speccheck.toml", JOB.replace("nodes = 8", "nodes = 4"))
     put(
@@ -55,7 +55,7 @@ SETTINGS = {
 
 
 def _batches() -> Iterator[list[str]]:
-    """Files in twos, in both orders, all of them, and by folder."""
+    """Yield the files in twos, in both orders, all of them, and by folder."""
     for item, other in itertools.combinations(FILES, 2):
         yield [item, other]
         yield [other, item]

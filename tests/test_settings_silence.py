@@ -21,14 +21,14 @@ IGNORES = '\n[per-file-ignores]\n"sft/**" = ["BATCH-001"]\n'
 
 @pytest.fixture(autouse=True)
 def _today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The 22nd of November 2026."""
+    """Set the date to the 22nd of November 2026."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795348800")
 
 
 def failures(
     capsys: pytest.CaptureFixture[str], *words: str
 ) -> dict[str, dict[str, Any] | None]:
-    """The waivers of failures, by clause; of the last plan that fails one."""
+    """Return the waivers of failures, by clause; of the last plan that fails one."""
     found = report(capsys, *words)["findings"]
     return {
         finding["clause"]: finding["waiver"]

@@ -12,13 +12,13 @@ from speccheck.validator.sources.shell.script import (
 
 
 def command(text: str, name: str = "run", **known: str) -> ShellCommand:
-    """The last command of that name."""
+    """Return the last command of that name."""
     script = parse_script(text, known)
     return [item for item in script.commands if item.words[0].text == name][-1]
 
 
 def arguments(text: str, **known: str) -> list[str]:
-    """The words of `run ...`; what is unsure has a question mark in front."""
+    """Return the words of `run ...`; what is unsure has a question mark in front."""
     return [shown(word) for word in command(text, **known).words[1:]]
 
 

@@ -8,7 +8,7 @@ from speccheck.validator.sources.shell.script import Script
 
 
 def runs(script: Script) -> list[list[str]]:
-    """The words of each `run ...`; what is unsure has a question mark in front."""
+    """Return the words of each `run ...`; a question mark precedes unsure ones."""
     return [
         [word.text if word.resolved else f"?{word.text}" for word in command.words[1:]]
         for command in script.commands

@@ -109,7 +109,7 @@ def test_what_was_signed_is_stated() -> None:
 
 
 def changed_bytes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Every position with several values, with one byte less and with one more."""
+    """Yield each position with several values, with a byte less and a byte more."""
     for at, byte in enumerate(content):
         before, after = content[:at], content[at + 1 :]
         others = {byte ^ 1, byte ^ 0x20, byte ^ 0x80, 0, 0x20, 0x41, 0x22} - {byte}
@@ -352,7 +352,7 @@ def test_what_is_wrong_is_told_of_the_file() -> None:
 
 
 def _odd(random: Random, depth: int = 3) -> object:
-    """Anything that JSON can hold, with the names of an envelope and a statement."""
+    """Return anything that JSON can hold, with an envelope's and statement's names."""
     names = ("payload", "payloadType", "signatures", "keyid", "sig", "_type", "subject")
     more = ("predicateType", "predicate", "name", "digest", "sha256")
     if depth and random.random() < 0.7:
@@ -364,7 +364,7 @@ def _odd(random: Random, depth: int = 3) -> object:
 
 
 def refusal(content: bytes) -> str:
-    """Why an envelope is not taken; empty where it is, and says what it was made of."""
+    """Return why an envelope is refused; empty where it is taken."""
     try:
         found = verified(content, [KEY.public])
     except SigningError as error:

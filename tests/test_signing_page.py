@@ -35,7 +35,7 @@ print("vault:v1:" + base64.b64encode(made).decode(), end="")
 
 
 def shown(mark: str) -> str:
-    """The one example of the page that holds a text."""
+    """Return the one example of the page that holds a text."""
     (found,) = [example.text for example in examples(PAGE) if mark in example.text]
     return found
 
@@ -48,7 +48,7 @@ def needs(*programs: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a certificate and the key that it was signed with."""
+    """Return a folder with a certificate and the key that it was signed with."""
     (tmp_path / "certificate.json").write_bytes(envelope(certificate()))
     (tmp_path / "key.pub.pem").write_bytes(KEY.public.pem())
     return tmp_path

@@ -43,7 +43,7 @@ else:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with both halves of a key, and a program that signs."""
+    """Return a folder with both halves of a key, and a program that signs."""
     (tmp_path / "key.pem").write_bytes(KEY.pem())
     (tmp_path / "pub.pem").write_bytes(KEY.public.pem())
     (tmp_path / "other.pem").write_bytes(OTHER.public.pem())

@@ -47,7 +47,7 @@ def rows(*faults: str, more: str = "") -> str:
 
 
 def where(planting: Planting) -> dict[str, list[int]]:
-    """The nodes of each fault, by their numbers from 1."""
+    """Return the nodes of each fault, by their numbers from 1."""
     return {item.name: [node + 1 for node in item.nodes] for item in planting.plants}
 
 
@@ -327,7 +327,7 @@ def test_drift_is_sound_by_itself(tmp_path: Path) -> None:
 
 
 def _told(text: str) -> set[tuple[str, str]]:
-    """What a report says of a snapshot."""
+    """Return what a report says of a snapshot."""
     found = {(finding.rule, finding.outcome) for finding in findings(json.loads(text))}
     return {
         finding for finding in found if finding[1] not in {"pass", "not_applicable"}

@@ -30,7 +30,7 @@ Starting = Callable[..., AbstractContextManager[Started]]
 
 @pytest.fixture
 def slurm(tmp_path: Path, management_library: Path) -> Starting:
-    """Four nodes with the named hooks in slurm.conf; more settings as they are."""
+    """Return four nodes with the named hooks in slurm.conf, and more settings."""
 
     @contextmanager
     def started(
@@ -155,12 +155,12 @@ def test_an_epilog_drains_what_the_job_has_broken(slurm: Starting) -> None:
 
 
 def has_said(site: Site, hook: str, text: str) -> bool:
-    """Whether a hook has said so on each of four nodes."""
+    """Return whether a hook has said so on each of four nodes."""
     return sum(text in line for line in site.told(hook)) >= 4
 
 
 def has_run(site: Site, hook: str) -> bool:
-    """Whether a hook has begun on the second node."""
+    """Return whether a hook has begun on the second node."""
     return site.runs(hook, "n2") > 0
 
 

@@ -23,14 +23,14 @@ scontrol update 'NodeName=n[3-4]' State=DRAIN Reason='it'"'"'s "hot"; $(id)'
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Generator[Cluster, None, None]:
-    """Eight nodes without hooks."""
+    """Yield eight nodes without hooks."""
     with cluster(tmp_path_factory.mktemp("cluster"), 8) as found:
         yield found
 
 
 @pytest.fixture
 def eight(nodes: Cluster) -> Generator[Cluster, None, None]:
-    """The nodes, all in service before and after a test."""
+    """Yield the nodes, all in service before and after a test."""
     yield nodes
     drained = ",".join(nodes.drained())
     if drained:
@@ -178,7 +178,7 @@ _ENDS = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
 
 @pytest.fixture
 def job(management_library: Path, tmp_path: Path) -> Generator[Job, None, None]:
-    """A job whose nodes are all healthy, until the test says otherwise."""
+    """Yield a job whose nodes are all healthy, until the test says otherwise."""
     site = Site(tmp_path, management_library)
     site.every_node(site.real())
     with cluster(tmp_path, 3) as found:

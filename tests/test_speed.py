@@ -35,7 +35,7 @@ GROUPS = {
 
 @pytest.fixture(scope="module")
 def predictions() -> dict[str, list[Prediction]]:
-    """All predictions of speed, by group."""
+    """Return all predictions of speed, by group."""
     found: dict[str, list[Prediction]] = {}
     for item in (*throughput_predictions(), *bandwidth_predictions()):
         found.setdefault(item.group, []).append(item)

@@ -13,7 +13,7 @@ from speccheck.validator.run.run import RunResult
 
 
 def ending(must: Outcome | None, should: Outcome) -> int:
-    """The exit code of a plan with one must, or none, and one should."""
+    """Return the exit code of a plan with one must, or none, and one should."""
     rows: list[Finding] = [Finding("C-2", "", "should", "r", "warning", should, "")]
     if must is not None:
         rows.append(Finding("C-1", "", "must", "r", "error", must, ""))

@@ -24,7 +24,7 @@ CONFIG = """{
 
 
 def blocks(language: str) -> list[str]:
-    """The examples of a language, in order."""
+    """Return the examples of a language, in order."""
     text = PAGE.read_text("utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 

@@ -15,7 +15,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A synthetic snapshot; the tests run in a folder that has it as node.json."""
+    """Return a synthetic snapshot, which the test's folder has as node.json."""
     monkeypatch.chdir(tmp_path)
     found = Maker(SimulatedFleet(1, "dgx-h100", 1)).healthy(0)
     write(found)

@@ -49,7 +49,7 @@ Write = Callable[..., None]
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """A run that saves nothing, and own numbers on the 22nd of November 2026."""
+    """Return a run that saves nothing, and own numbers on the 22nd of November 2026."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795348800")
     (tmp_path / "sft.yaml").write_text(SFT)

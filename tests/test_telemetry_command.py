@@ -23,7 +23,7 @@ Run = Callable[..., tuple[int, str, str]]
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs `speccheck telemetry` beside the example logs: code, output, errors."""
+    """Run `speccheck telemetry` beside the example logs: code, output, errors."""
     shutil.copytree(EXAMPLES, tmp_path / "logs")
     monkeypatch.chdir(tmp_path / "logs")
 
@@ -45,7 +45,7 @@ def document(run: Run, *words: str) -> dict[str, Any]:
 
 
 def block(out: str, head: str) -> list[str]:
-    """The lines of a table, without its head."""
+    """Return the lines of a table, without its head."""
     text = out.partition(f"\n{head}")[2].partition("\n\n")[0]
     return text.splitlines()[1:]
 

@@ -32,7 +32,7 @@ FORMATS = {
 
 
 def damaged(text: str, chance: random.Random) -> str:
-    """The text with some pieces cut out, moved or put in."""
+    """Return the text with some pieces cut out, moved or put in."""
     for _ in range(chance.randrange(1, 12)):
         at = chance.randrange(len(text) + 1)
         kind = chance.randrange(3)

@@ -44,7 +44,7 @@ def lines(rows: Iterable[Row]) -> str:
 
 
 def training(rows: int = 60, every: int = 10) -> list[Row]:
-    """A log line every so many steps, each fifty seconds after the one before."""
+    """Return a log line every so many steps, each fifty seconds after the last."""
     result = {"run": "r1", "edition": "1.0", "node": "n1", "rank": 0}
     return [
         {
@@ -68,7 +68,7 @@ def training(rows: int = 60, every: int = 10) -> list[Row]:
 
 
 def hardware(samples: int = 101, every: int = 30, **changed: float) -> list[Row]:
-    """What an exporter and a probe of latency tell of two nodes of two GPUs."""
+    """Return what an exporter and a probe of latency tell of two nodes of two GPUs."""
     rows: list[Row] = []
     result = {"run": "r1", "edition": "1.0"}
     for number in range(samples):
@@ -147,7 +147,7 @@ def judged(
 
 
 def outcomes(findings: Iterable[Finding]) -> dict[str, str]:
-    """By clause, of those that logs settle."""
+    """Return the outcomes by clause, of those that logs settle."""
     result = by_clause(findings)
     return {item.clause: item.outcome for item in result if item.clause in OF_LOGS}
 
@@ -212,7 +212,7 @@ def test_what_is_said_of_a_log_counts_for_its_own_series(tmp_path: Path) -> None
 
 
 def paused(every: int = 100) -> list[Row]:
-    """A log with half an hour between its tenth line and the next."""
+    """Return a log with half an hour between its tenth line and the next."""
     rows = training(40, every)
     late = [{**row, "time": START + 1800 + at * 50} for at, row in enumerate(rows, 1)]
     return [*rows[:10], *late[10:]]

@@ -29,7 +29,7 @@ def runs_of(*runs: dict[str, Any], name: str = "results.json") -> list[Collectiv
 
 
 def a_run(hosts: Sequence[str], rate: float | None, **leaves: object) -> dict[str, Any]:
-    """A run of nodes of one letter each, at so many GB/s."""
+    """Return a run of nodes of one letter each, at so many GB/s."""
     return {
         "collective": "all_reduce",
         "hosts": [*hosts],
@@ -40,7 +40,7 @@ def a_run(hosts: Sequence[str], rate: float | None, **leaves: object) -> dict[st
 
 
 def pairs_with(slow: str, rate: float = 20) -> list[dict[str, Any]]:
-    """All pairs of four nodes, slow where one of these takes part."""
+    """Return all pairs of four nodes, slow where one of these takes part."""
     return [a_run(item, rate if {*item} & {*slow} else 46) for item in FOUR]
 
 

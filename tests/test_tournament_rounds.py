@@ -18,7 +18,7 @@ from speccheck.validator.straggler_search.rounds import (
 
 
 def partners(plan: SearchPlan) -> dict[str, set[str]]:
-    """With whom each node measures."""
+    """Return with whom each node measures."""
     found: dict[str, set[str]] = {}
     for sets in plan.rounds:
         for item in sets:

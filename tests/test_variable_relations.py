@@ -53,7 +53,7 @@ each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 
 
 def _env(variables: Mapping[str, str]) -> str:
-    """An environment file of training, which the first line tells."""
+    """Return an environment file of training, which the first line tells."""
     result = {"NVTE_FLASH_ATTN": "1", **variables}
     return "".join(f"{name}={value}\n" for name, value in result.items())
 
@@ -67,7 +67,7 @@ def _sbatch(variables: Mapping[str, str]) -> str:
 def _findings(
     row: Mapping[str, Any], variables: Mapping[str, str], name: str, folder: Path
 ) -> list[LocatedFinding]:
-    """What the rule of the row's kind finds in a file of these variables."""
+    """Return what the rule of the row's kind finds in a file of these variables."""
     text = _sbatch(variables) if name.endswith(".sbatch") else _env(variables)
     files = {name: text}
     if "plan" in row:
@@ -93,7 +93,7 @@ def _findings(
 
 
 def _is_told(row: Mapping[str, Any], located: LocatedFinding) -> bool:
-    """Whether a finding is the failure that the row stands for."""
+    """Return whether a finding is the failure that the row stands for."""
     finding = located.finding
     return finding.outcome == "fail" and finding.message.endswith(f": {row['reason']}")
 

@@ -55,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def headline(text: str, code: int) -> str:
-    """A first line of 80 columns."""
+    """Return a first line of 80 columns."""
     return f"{text:<74}exit {code}"
 
 

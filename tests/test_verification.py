@@ -25,7 +25,7 @@ from speccheck.validator.signing.envelope import read_envelope
 
 @pytest.fixture(scope="module")
 def monkey() -> Iterator[pytest.MonkeyPatch]:
-    """Of all tests of this file."""
+    """Yield the patches of all tests of this file."""
     with pytest.MonkeyPatch.context() as patch:
         yield patch
 
@@ -34,7 +34,7 @@ def monkey() -> Iterator[pytest.MonkeyPatch]:
 def whole(
     tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch
 ) -> Trial:
-    """A certificate that holds; whoever changes it puts it back.
+    """Return a certificate that holds; whoever changes it puts it back.
 
     The same evidence is judged once, however often it is verified.
     """
@@ -61,7 +61,7 @@ def _judging_once() -> Callable[[CertificateOrder, KitEvidence], Certification]:
 
 @pytest.fixture
 def trial(whole: Trial) -> Iterator[Trial]:
-    """The same, put back afterwards."""
+    """Yield the same, put back afterwards."""
     files = {
         path: path.read_bytes()
         for path in (whole.certificate, *whole.kit.rglob("*"))
@@ -145,7 +145,7 @@ def _byte_of_evidence(trial: Trial, chance: random.Random) -> str:
 
 
 def _field(trial: Trial, chance: random.Random) -> str:
-    """A field of the predicate, under the old signature."""
+    """Return a field of the predicate, under the old signature."""
     envelope = json.loads(trial.certificate.read_text("utf-8"))
     payload = read_envelope(trial.certificate.read_bytes()).payload
     statement = json.loads(payload)

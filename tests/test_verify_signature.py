@@ -22,7 +22,7 @@ CERTIFY = ("certify", "--profile", "instance/azure-nd96isr-h100-v5", "--evidence
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs speccheck in a folder with a certificate and keys: code, output, errors."""
+    """Run speccheck in a folder with a certificate and keys: code, output, errors."""
     monkeypatch.chdir(tmp_path)
     Path("cert.json").write_bytes(envelope(certificate()))
     Path("pub.pem").write_bytes(KEY.public.pem())
@@ -42,7 +42,7 @@ def run(
 
 
 def refused(run: Run, *words: str) -> str:
-    """The one line of a refusal, without its beginning."""
+    """Return the one line of a refusal, without its beginning."""
     code, result, errors = run(*words)
     assert (code, result) == (2, "")
     assert errors.count("\n") == 1

@@ -117,7 +117,7 @@ def _compare(before: RunResult, after: RunResult, rule: str) -> None:
 
 
 def _judged(found: RunResult) -> Iterator[Finding]:
-    """All findings but those on waivers themselves."""
+    """Yield all findings but those on waivers themselves."""
     for plan in found.plans:
         for located in plan.findings:
             if not "CONF-080" <= located.finding.clause <= "CONF-086":

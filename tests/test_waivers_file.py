@@ -36,7 +36,7 @@ Run = Callable[..., tuple[int, dict[str, Any]]]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one file whose warm-up is too long, on the 22nd of November."""
+    """Return a folder with a file whose warm-up is too long, on a fixed day."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795348800")
     (tmp_path / "configs").mkdir()

@@ -39,7 +39,7 @@ class Watched:
         )
 
     def report(self) -> str:
-        """All lines up to that it watches again."""
+        """Return all lines up to that it watches again."""
         assert self._process.stdout
         lines: list[str] = []
         for line in self._process.stdout:

@@ -6,5 +6,5 @@ from speccheck.validator.report.context import FleetContext
 
 
 def told_fleet(run: FleetRun, verdict: FleetVerdict) -> FleetContext:
-    """A report on a folder that is called `pre`."""
+    """Return a report on a folder that is called `pre`."""
     return FleetContext(run, verdict, ("pre",))

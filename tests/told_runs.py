@@ -27,7 +27,7 @@ BASELINE = Waiver("baseline", Place("speccheck-baseline.json", "findings[0]"))
 
 
 def told(*words: str, waive: Mapping[str, Waiver] | None = None) -> ReportContext:
-    """A run of files as a report gets it; waive: waivers by rule or clause."""
+    """Return a run of files as a report gets it; waive: waivers by rule or clause."""
     parsed = parse([*words])
     request = request_of(parsed)._replace(full=True, keeps_plans=True)
     found = run(request)
@@ -55,13 +55,13 @@ def _with_waiver(
 
 
 def text_of(form: str, item: ReportContext, style: Style | None = None) -> str:
-    """A report in one form."""
+    """Return a report in one form."""
     style = style or Style(unicode=True)
     return "".join(FORMS[form].report(item, style))
 
 
 def with_findings(item: ReportContext, findings: Iterable[Finding]) -> ReportContext:
-    """The same run with these findings of its first plan in place of its own."""
+    """Return the same run with these findings of its first plan in place of its own."""
     plan = item.run.plans[0]
     located = tuple(LocatedFinding(finding, ()) for finding in findings)
     found = item.run._replace(plans=(plan._replace(findings=located),))

@@ -39,7 +39,7 @@ def judge_in(
 
 
 def waived(found: Found, rule: str = "misspelt_variable") -> list[int]:
-    """The lines of what is waived of a rule."""
+    """Return the lines of what is waived of a rule."""
     return [
         finding["places"][0]["line"]
         for finding in found
@@ -48,7 +48,7 @@ def waived(found: Found, rule: str = "misspelt_variable") -> list[int]:
 
 
 def open_lines(found: Found, rule: str = "misspelt_variable") -> list[int]:
-    """The lines of what is not."""
+    """Return the lines of what is not."""
     return [
         finding["places"][0]["line"]
         for finding in found
@@ -57,7 +57,7 @@ def open_lines(found: Found, rule: str = "misspelt_variable") -> list[int]:
 
 
 def said(found: Found) -> list[str]:
-    """What is said of waivers themselves."""
+    """Return what is said of waivers themselves."""
     return [
         finding["message"]
         for finding in found

@@ -47,7 +47,7 @@ _CONFIDENCE = """\
 
 
 def pages() -> dict[str, str]:
-    """All pages by file name, with an index."""
+    """Return all pages by file name, with an index."""
     edition = load_edition()
     texts = {"README.md": _index(edition)}
     composed = compose(edition, use="ci")
@@ -65,7 +65,7 @@ def pages() -> dict[str, str]:
 
 
 def _additions(edition: Edition, base: Edition) -> str:
-    """The clauses that an edition adds to the one that it extends."""
+    """Return the clauses that an edition adds to the one that it extends."""
     composed = compose(edition, use="ci")
     rules = RulesByClause(rule_entries())
     title = plain(edition.title)
@@ -83,7 +83,7 @@ def _additions(edition: Edition, base: Edition) -> str:
 
 
 def page_name(area: str) -> str:
-    """The file of an area's page; clauses are anchors on it."""
+    """Return the file of an area's page; clauses are anchors on it."""
     return f"{area.lower()}.md"
 
 

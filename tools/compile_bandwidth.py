@@ -13,7 +13,7 @@ _QUANTITIES = ("all_reduce_cap", "ring_reference", "nvls_reference")
 
 
 def compile_bandwidth(collectives: Row, accelerators: Row) -> dict[str, Any]:
-    """Rates in bytes per second; raises ValueError for rows that do not fit."""
+    """Return rates in bytes per second; raises ValueError for rows that do not fit."""
     gpus = {row["id"]: row for row in accelerators["accelerators"]}
     sources = collectives["sources"]
     curves = {row["id"]: _curve(row, sources) for row in collectives["curves"]}
@@ -62,13 +62,13 @@ def _curve(row: Row, sources: Row) -> dict[str, Any]:
 
 
 def _shares(curve: Row) -> list[list[float]]:
-    """By size, the share of the best point of the curve."""
+    """Return shares of the best point of the curve, by size."""
     best = max(rate for _, rate in curve["points"])
     return [[size, round(rate / best, 4)] for size, rate in curve["points"]]
 
 
 def _links(row: Row) -> float | None:
-    """Payload of NVLinks that are always there: bridges join two or four boards."""
+    """Return the payload of the NVLinks that always exist; bridges join some boards."""
     nvlink = row.get("nvlink", {})
     if nvlink.get("bridge_only", True) or "total_one_way" not in nvlink:
         return None
@@ -84,7 +84,7 @@ def _size(text: str) -> int:
 
 
 def _named(text: str, sources: Row) -> list[str]:
-    """The sources that a quantity names; raises ValueError for one that none is."""
+    """Return the sources of a quantity; raises ValueError for a name that is none."""
     names = text.split("; ")
     if unknown := [name for name in names if name not in sources]:
         message = f"no such source: {', '.join(unknown)}"

@@ -41,7 +41,7 @@ _XID_FILES = ("xids", "sxids", "nvlink5")
 
 
 def compiled_catalogues() -> Iterator[tuple[str, str]]:
-    """Each compiled file with the text that it must have."""
+    """Yield each compiled file with the text that it must have."""
     tables = {name: read_source(f"frameworks/{name}") for name in framework_names()}
     for name, table in tables.items():
         compiled = _rendered(compile_framework(table, tables), FRAMEWORK_LEVELS)
@@ -103,13 +103,13 @@ def compile_python_calls(table: Any) -> Any:  # noqa: ANN401 - YAML to JSON
 
 
 def framework_names() -> list[str]:
-    """The frameworks that have a key table."""
+    """Return the frameworks that have a key table."""
     names = os.listdir(os.path.join(CATALOGUES, "frameworks"))
     return sorted(name.removesuffix(".yaml") for name in names)
 
 
 def read_source(name: str) -> Any:  # noqa: ANN401 - YAML; the compilers type it
-    """The YAML catalogue of that name."""
+    """Return the YAML catalogue of that name."""
     with open(os.path.join(CATALOGUES, f"{name}.yaml"), "rb") as file:
         return yaml.load(file, yaml.CSafeLoader)
 

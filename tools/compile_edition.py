@@ -24,7 +24,7 @@ from speccheck.validator.editions.source import (
 
 
 def compiled_edition(folder: Path) -> str:
-    """The text of the compiled.json of a folder.
+    """Return the text of the compiled.json of a folder.
 
     Raises EditionSourceError for files that break their form, and for an edition that
     claims less than it changes, or is frozen and has changed.
@@ -38,7 +38,7 @@ def compiled_edition(folder: Path) -> str:
 
 
 def _refused(folder: Path, source: EditionSource, text: str) -> list[str]:
-    """What the id of an edition does not allow it to change of its base."""
+    """Return what the id of an edition does not allow it to change of its base."""
     if source.head.extends is None:
         return []
     base = load_edition_source(base_folder(folder, source.head.extends.id))
@@ -48,7 +48,7 @@ def _refused(folder: Path, source: EditionSource, text: str) -> list[str]:
 
 
 def _thawed(folder: Path, source: EditionSource, text: str) -> list[str]:
-    """That an edition is frozen, and no longer what it was."""
+    """Return that an edition is frozen, and no longer what it was."""
     frozen = frozen_editions(str(folder.resolve().parent)).get(source.head.id)
     digest = json.loads(text)["sha256"]
     if frozen is None or frozen.sha256 == digest:

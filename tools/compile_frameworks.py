@@ -31,7 +31,7 @@ COMPUTED = "computed"  # in a default_history: worked out by the framework
 
 
 def compile_framework(table: Row, tables: Mapping[str, Row]) -> dict[str, Any]:
-    """What a run needs of one table; raises ValueError for a row that is malformed.
+    """Return what a run needs of one table; raise ValueError for a malformed row.
 
     Args:
         table: the one to compile.
@@ -56,7 +56,10 @@ def compile_framework(table: Row, tables: Mapping[str, Row]) -> dict[str, Any]:
 
 
 def compile_forks(table: Row) -> list[dict[str, Any]]:
-    """What a run needs of the forks of a framework; raises ValueError for a bad row."""
+    """Return what a run needs of a framework's forks.
+
+    Raises ValueError for a bad row.
+    """
     for row in table["forks"]:
         if row.keys() - _OF_FORK or not row.get("source"):
             message = f"{row.get('name')}: unknown fields or no source"
@@ -76,12 +79,12 @@ def compile_forks(table: Row) -> list[dict[str, Any]]:
 
 
 def _section(path: str) -> str:
-    """`slurm` of `slurm:--nodes`; empty in tables without sections."""
+    """Return `slurm` of `slurm:--nodes`; empty in tables without sections."""
     return path.partition(":")[0] if ":" in path else ""
 
 
 def _within(section: str, path: str) -> str | None:
-    """The path without the prefix of its section; None when it is of another one."""
+    """Return the path without the prefix of its section; None if of another."""
     return path[len(section) + bool(section) :] if _section(path) == section else None
 
 
@@ -147,7 +150,7 @@ def is_required(row: Row) -> bool:
 
 
 def _blocks(names: Iterable[str]) -> set[str]:
-    """Paths above a key that have no row of their own."""
+    """Return the paths above a key that have no row of their own."""
     known = set(names)
     blocks: set[str] = set()
     for name in known:
@@ -159,7 +162,7 @@ def _blocks(names: Iterable[str]) -> set[str]:
 
 
 def _compile_policy(policy: Row, section: str) -> dict[str, Any]:
-    """In a table with sections their policies stand by the name of the section."""
+    """Return the policy, by the name of the section in a table with sections."""
     rows = policy["sections"]
     if section:
         own = next((row for row in rows if row["path"] == section), policy)
@@ -207,7 +210,10 @@ def _compile_row(section: str, row: Row) -> str | dict[str, Any]:
 
 
 def _defaults(row: Row) -> list[list[Any]]:
-    """Pairs of a version and the default from it on; no value where it is computed."""
+    """Return the pairs of a version and the default from it on.
+
+    No value where it is computed.
+    """
     if "default_history" in row:
         return [
             [_since(step["from"])]
@@ -225,7 +231,7 @@ def _since(text: str) -> str:
 
 
 def _plain_version(text: str) -> str:
-    """`core_v0.12.3` as 0.12.3, `v0.2.0` as 0.2.0."""
+    """Return `core_v0.12.3` as 0.12.3, `v0.2.0` as 0.2.0."""
     name, _, number = text.rpartition(" ")
     for prefix in ("core_v", "core_r", "v"):
         if number.startswith(prefix) and number[len(prefix)].isdigit():

@@ -19,7 +19,7 @@ BF16_CAPABILITY = (8, 0)  # Ampere brought bf16 to NVIDIA's matrix units
 
 
 def compile_hardware(accelerators: Row, instances: Row, aliases: Row) -> dict[str, Any]:
-    """What a run needs; raises ValueError for a reference that leads nowhere."""
+    """Return what a run needs; raises ValueError for a reference that leads nowhere."""
     rows = accelerators["accelerators"]
     ids = {row["id"] for row in rows}
     models = {row["model"] for row in rows}

@@ -28,7 +28,7 @@ _ID = re.compile(r"[a-z][a-z_]*(\.[a-z][a-z_]*)+")
 
 
 def compile_metrics(dialects: Row, metrics: Sequence[Row], events: Row) -> Any:  # noqa: ANN401 - JSON
-    """What a run needs; raises ValueError for a row that is malformed."""
+    """Return what a run needs; raises ValueError for a row that is malformed."""
     known = dict(_dialects(dialects))
     ids: set[str] = set()
     compiled: dict[str, dict[str, Any]] = {}
@@ -82,7 +82,10 @@ def _computed(
 
 
 def _aliases(row: Row, dialects: Mapping[str, str]) -> Iterator[tuple[str, list[Any]]]:
-    """Names of a metric with what they say of it; a new name for a field as well."""
+    """Yield the names of a metric with what they say of it.
+
+    A new name for a field as well.
+    """
     for alias in row["aliases"]:
         unknown = sorted(alias.keys() - _ALIAS)
         _demand(row, not unknown, f"unknown fields: {', '.join(unknown)}")
@@ -103,7 +106,7 @@ def _aliases(row: Row, dialects: Mapping[str, str]) -> Iterator[tuple[str, list[
 
 
 def _is_a_count(left: str, right: str) -> bool:
-    """Whether both count things, which have no scale: errors and events."""
+    """Return whether both count things, which have no scale: errors and events."""
     return left.startswith("{") and right.startswith("{")
 
 

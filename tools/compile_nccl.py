@@ -51,7 +51,7 @@ _RELEASE = re.compile(r"(<=)?(\d+(?:\.\d+)*)")
 
 
 def compile_nccl(variables: Row, platforms: Row) -> dict[str, Any]:
-    """What a run needs; raises ValueError for a row that is malformed."""
+    """Return what a run needs; raises ValueError for a row that is malformed."""
     rows: Sequence[Row] = variables["variables"]
     names = [row["name"] for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -99,7 +99,10 @@ def _compile_row(row: Row) -> dict[str, Any]:
 
 
 def _read_as(row: Row) -> str:
-    """Only NCCL's own parser is known well enough to say how a text is misread."""
+    """Return how a text is read.
+
+    Only NCCL's own parser is known well enough for that.
+    """
     if row["family"] != "nccl":
         return "text"
     choices: Sequence[str] = row.get("choices", ())
@@ -114,7 +117,7 @@ def _read_as(row: Row) -> str:
 
 
 def _added(text: str | None) -> str:
-    """Empty where the variable is as old as the oldest release looked at."""
+    """Return when it was added; empty if as old as the oldest release examined."""
     match = _RELEASE.fullmatch(text or "")
     return match[2] if match and not match[1] else ""
 
@@ -139,7 +142,7 @@ def _compile_platform(row: Row) -> list[Any]:
 
 
 def compiled_text() -> str:
-    """The text that the compiled catalogue must have."""
+    """Return the text that the compiled catalogue must have."""
     document = compile_nccl(_read("variables"), _read("platforms"))
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 

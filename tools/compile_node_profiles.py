@@ -75,7 +75,7 @@ _COOLING = ("ac",)  # NVIDIA B300 SXM6 AC
 def compile_node_profiles(
     accelerators: Row, instances: Row, aliases: Row, conflicts: Row
 ) -> dict[str, Any]:
-    """What node rules need; raises ValueError for a conflict about nothing."""
+    """Return what node rules need; raises ValueError for a conflict about nothing."""
     open_fields = _open_fields(accelerators, instances, conflicts)
     return {
         "gpus": {
@@ -103,7 +103,7 @@ def compile_node_profiles(
 def _open_fields(
     accelerators: Row, instances: Row, conflicts: Row
 ) -> dict[tuple[str, str], Row]:
-    """The fields about which sources disagree, and nobody knows who is right."""
+    """Return the fields about which sources disagree, and nobody knows who is right."""
     rows = [*accelerators["accelerators"], *instances["instances"]]
     ids = {row["id"] for row in rows}
     for item in conflicts["conflicts"]:
@@ -145,7 +145,10 @@ def _leaves(
     fields: Mapping[str, str],
     open_fields: Mapping[tuple[str, str], Row],
 ) -> Iterator[tuple[str, Leaf]]:
-    """Each leaf that the row has: value, confidence, source; or all the readings."""
+    """Yield each leaf that the row has: value, confidence, source.
+
+    Or all the readings.
+    """
     for leaf, field in fields.items():
         conflict = open_fields.get((row["id"], field))
         if conflict is not None:

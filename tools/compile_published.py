@@ -14,7 +14,7 @@ _OPTIONAL = ("nvls", "nvlink_domains", "note")
 
 
 def compile_published(published: Row, instances: Row) -> dict[str, Any]:
-    """Runs by type of machine; raises ValueError for rows that do not fit.
+    """Return the runs by type of machine; raises ValueError for rows that do not fit.
 
     Points are message size and bytes per second; a size of null was not published.
     """

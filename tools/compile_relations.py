@@ -31,14 +31,14 @@ OF_VARIABLES = frozenset({"unset", "lacks", "above_variable", "product_above"})
 
 
 def relation_rows() -> Sequence[Row]:
-    """The rows of the YAML file."""
+    """Return the rows of the YAML file."""
     path = Path(CATALOGUES, "nccl", "relations.yaml")
     rows: Sequence[Row] = yaml.load(path.read_bytes(), yaml.CSafeLoader)["relations"]
     return rows
 
 
 def compile_relations(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """What a run needs; raises ValueError for a row that is malformed."""
+    """Return what a run needs; raises ValueError for a row that is malformed."""
     ids = [row["id"] for row in rows]
     twice = sorted({id_ for id_ in ids if ids.count(id_) > 1})
     if twice:
@@ -71,7 +71,7 @@ def _compile_row(row: Row) -> dict[str, Any]:
 
 
 def _hold_fix(row: Row) -> None:
-    """A fix changes what is set: variables of the tests, or those that are dropped."""
+    """Hold a fix to what it may change: the tests' variables, or dropped ones."""
     named = {*row["when"], *row.get("drops", ())}
     for name, value in row.get("fix", {}).items():
         is_dropped = name == DROPPED and value is None and row.get("drops")
@@ -81,7 +81,7 @@ def _hold_fix(row: Row) -> None:
 
 
 def _test(row: Row, test: Row) -> list[Any]:
-    """Name and operand of the one test that stands there."""
+    """Return the name and operand of the single test."""
     ((word, operand),) = test.items()
     is_form = word != "malformed" or operand in FORMS
     if (word not in TESTS and word not in OF_VARIABLES) or not is_form:
@@ -91,7 +91,7 @@ def _test(row: Row, test: Row) -> list[Any]:
 
 
 def compiled_text() -> str:
-    """The text that the compiled relations must have."""
+    """Return the text that the compiled relations must have."""
     rows = compile_relations(relation_rows())
     lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows]
     return "[\n" + ",\n".join(lines) + "\n]\n"

@@ -24,7 +24,7 @@ _BITS = 32
 
 
 def compile_xids(xids: Row, sxids: Row, nvlink5: Row) -> dict[str, Any]:
-    """What a run needs; raises ValueError for a row that is malformed."""
+    """Return what a run needs; raises ValueError for a row that is malformed."""
     return {
         "xids": dict(_xids(xids)),
         "sxids": dict(_sxids(sxids)),
@@ -60,7 +60,7 @@ def _sxids(document: Row) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _rows(document: Row, key: str, known: frozenset[str]) -> Iterator[Row]:
-    """The rows of a table, each sound and each code once."""
+    """Yield the rows of a table, each sound and each code once."""
     seen: set[int] = set()
     for row in document[key]:
         unknown = sorted(row.keys() - known)

@@ -36,7 +36,7 @@ same."""
 
 
 def fixtures_text() -> str:
-    """What `rules/fixtures.json` must hold: the fixture files of each rule, counted."""
+    """Return the text of `rules/fixtures.json`: each rule's fixture files, counted."""
     rows: list[str] = []
     for name in sorted(entry.name for entry in rule_entries()):
         files = [path.name for path in (FIXTURES / name).glob("*.yaml")]
@@ -48,7 +48,7 @@ def fixtures_text() -> str:
 
 
 def page(result: Coverage) -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     edition = result.edition
     lines = [
         f"# What the rules cover of edition {edition.id}",

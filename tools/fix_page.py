@@ -29,7 +29,7 @@ class FixingRule(Record):
 
 
 def fixing_rules() -> Iterator[FixingRule]:
-    """The rules of whose fixtures one holds a fix, in the order of areas."""
+    """Yield the rules that have a fixture with a fix, in the order of areas."""
     for entry in rule_entries():
         fixes = [
             row["fix"]
@@ -45,7 +45,7 @@ def fixing_rules() -> Iterator[FixingRule]:
 
 
 def table() -> str:
-    """The rules as a table in Markdown."""
+    """Return the rules as a table in Markdown."""
     rules = tuple(fixing_rules())
     safe = sum(rule.safe > 0 for rule in rules)
     lines = [
@@ -65,7 +65,7 @@ def table() -> str:
 
 
 def page(text: str) -> str:
-    """The page with the list as it is now."""
+    """Return the page with the list as it is now."""
     head, _, rest = text.partition(_START)
     _, _, tail = rest.partition(_END)
     return f"{head}{_START}\n{table()}\n{_END}{tail}"

@@ -287,7 +287,7 @@ def record(out: Path, source: Path, cases: list[Case], jobs: int) -> None:
 
 
 def _environment(scratch: str) -> dict[str, str]:
-    """Empty the environment, but for what makes two runs the same."""
+    """Return an environment that is empty but for what makes two runs the same."""
     path = os.environ["PATH"]
     os.environ.clear()
     return {
@@ -303,7 +303,7 @@ def _environment(scratch: str) -> dict[str, str]:
 
 
 def selected(all_drafts: list[Draft], only: str, sample: int) -> list[Case]:
-    """The cases to run: those of a pattern, and of each part the same share."""
+    """Return the cases to run: those of a pattern, and of each part the same share."""
     parts: dict[str, list[Draft]] = defaultdict(list)
     for draft in all_drafts:
         if fnmatch.fnmatchcase(draft.name, only):
@@ -420,7 +420,7 @@ def _differences(
 
 
 def _cut(sign: str, lines: list[str], others: list[str]) -> Iterator[str]:
-    """Changed lines; of long ones what lies around the first difference."""
+    """Yield the changed lines; of long ones what lies around the first difference."""
     for line, other in itertools.zip_longest(lines, others[: len(lines)], fillvalue=""):
         pairs = enumerate(zip(line, other, strict=False))
         same = next((at for at, (first, second) in pairs if first != second), 0)
@@ -429,7 +429,7 @@ def _cut(sign: str, lines: list[str], others: list[str]) -> Iterator[str]:
 
 
 def _lines(text: str | None, bodies: dict[str, str]) -> list[str]:
-    """A document in lines that a diff can tell apart."""
+    """Return a document in lines that a diff can tell apart."""
     if text is None:
         return ["<no such document>"]
     text = _REFERENCE.sub(lambda match: f"\n{bodies[match[1]]}\n", text)
@@ -444,7 +444,7 @@ def _lines(text: str | None, bodies: dict[str, str]) -> list[str]:
 
 
 def _tool_digest() -> str:
-    """What recordings are made by: those of another tool are no use."""
+    """Return the digest of what makes recordings: those of another tool are no use."""
     files = (Path(__file__), Path(__file__).with_name("golden_cases.py"))
     return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:8]
 

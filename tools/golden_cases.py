@@ -88,13 +88,13 @@ def materialise(case: Case, folder: Path) -> dict[Path, bytes]:
 
 
 def judge(words: Words, forms: Words = FORMS) -> Words:
-    """A command line that writes reports in many forms."""
+    """Return a command line that writes reports in many forms."""
     outputs = [f"--output={form}=../out/report.{form}" for form in forms]
     return (*words, "--output=text", *outputs)
 
 
 def drafts() -> list[Draft]:
-    """All cases."""
+    """Return all cases."""
     corpus = _corpus()
     made = [*_examples(), *_commands(), *_settings(), *_simulations()]
     for part, folder in (("rules", FIXTURES / "rules"), ("traps", FIXTURES / "traps")):
@@ -105,7 +105,7 @@ def drafts() -> list[Draft]:
 
 
 def _corpus() -> Path:
-    """Where published files lie: beside the checkout, or beside that of a worktree."""
+    """Return where published files lie: beside the checkout, or beside a worktree's."""
     given = os.environ.get("SPECCHECK_CORPUS")
     if given:
         return Path(given)
@@ -115,7 +115,7 @@ def _corpus() -> Path:
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, or one file, by their path; unpacked."""
+    """Return the files of a folder, or one file, by their path; unpacked."""
     paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
     top = folder.parent if folder.is_file() else folder
     files: dict[str, bytes] = {}
@@ -135,7 +135,7 @@ def _loaded(path: Path) -> dict[str, Any]:
 
 
 def _flags(context: dict[str, Any]) -> Words:
-    """Options for what a fixture says of its job."""
+    """Return the options for what a fixture says of its job."""
     names = {"instance_type": "instance"}
     flags: list[str] = []
     for name, value in context.items():
@@ -183,7 +183,7 @@ def _fixture(name: str, part: str, path: Path) -> Case | None:
 
 
 def _fleet_fixture(name: str, given: dict[str, Any], flags: Words) -> Case:
-    """As tests/fleet_fixtures.py says: synthetic nodes, by what is odd about them."""
+    """Return a fleet of synthetic nodes by what is odd about them."""
     size, profile = given.get("nodes", 8), given.get("profile", "dgx-h100")
     simulate = (
         "simulate",
@@ -253,7 +253,7 @@ def _set(part: Any, steps: list[str], value: object) -> None:  # noqa: ANN401 - 
 
 @cache
 def _unfolded(text: str) -> tuple[str, ...]:
-    """The names of a list such as `node[0003-0004,0007],node0009`."""
+    """Return the names of a list such as `node[0003-0004,0007],node0009`."""
     names: list[str] = []
     for stem, inside in re.findall(r"([^\s,\[]+)(?:\[([^\]]*)\])?", text):
         if not inside:

@@ -49,7 +49,7 @@ _TYPES: dict[object, dict[str, Any]] = {
 
 
 def native_schema() -> dict[str, Any]:
-    """The schema of `config.yaml`, made of the plan's sections."""
+    """Return the schema of `config.yaml`, made of the plan's sections."""
     comments = leaf_comments(plan)
     properties: dict[str, Any] = {
         MARKER: {"const": 1, "description": "version of this format"},
@@ -88,14 +88,14 @@ _FINDING: Any = Literal["finding"]
 
 
 def schema_of(shape: type[Any]) -> dict[str, Any]:
-    """The schema of a document: of a Record, or of the model that validates it."""
+    """Return a document's schema: of a Record, or of the model that validates it."""
     kind: Any = shape  # of a cached function, which asks for what can be hashed
     model = shape if issubclass(shape, BaseModel) else model_of(kind)
     return {"$schema": _DRAFT, **model.model_json_schema(by_alias=True)}
 
 
 def report_lines_schema() -> dict[str, Any]:
-    """The schema of a line of `speccheck-report-lines/1`."""
+    """Return the schema of a line of `speccheck-report-lines/1`."""
     finding = create_model(
         "FindingLine",
         __base__=model_of(ReportFinding),
@@ -114,7 +114,7 @@ def report_lines_schema() -> dict[str, Any]:
 
 
 def bench_schema(shape: type[Any]) -> dict[str, Any]:
-    """The schema of a plan, or with a plan in it, that may have more fields."""
+    """Return the schema of a plan, or with a plan in it, that may have more fields."""
     schema = schema_of(shape)
     plan = schema["$defs"]["BenchPlan"] if "$defs" in schema else schema
     plan["additionalProperties"] = True
@@ -122,7 +122,7 @@ def bench_schema(shape: type[Any]) -> dict[str, Any]:
 
 
 def waivers_schema() -> dict[str, Any]:
-    """The schema of `speccheck-waivers/1`."""
+    """Return the schema of `speccheck-waivers/1`."""
     schema = schema_of(Waivers)
     entry = schema["$defs"]["WaiverEntry"]
     entry["allOf"] = [
@@ -137,7 +137,7 @@ def waivers_schema() -> dict[str, Any]:
 
 
 def faults_schema() -> dict[str, Any]:
-    """The schema of `speccheck-faults/1`."""
+    """Return the schema of `speccheck-faults/1`."""
     schema = schema_of(FaultPlan)
     entry = schema["$defs"]["Planted"]
     entry["properties"]["fault"]["enum"] = [*FAULTS]
@@ -177,7 +177,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def schema_text(name: str) -> str:
-    """A schema as the text of its file."""
+    """Return a schema as the text of its file."""
     return json.dumps(SCHEMAS[name](), indent=2) + "\n"
 
 

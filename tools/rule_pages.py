@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "rules"
 
 
 def pages() -> dict[str, str]:
-    """All pages by file name, with an index."""
+    """Return all pages by file name, with an index."""
     rules = built_in_rules()
     texts = {
         f"{rule.name}.md": rule_page(rule, edition_with(rule.clause)) for rule in rules

@@ -16,7 +16,7 @@ _BEGIN_SPOILS, _END_SPOILS = "<!-- spoils: generated -->\n", "<!-- end of spoils
 
 
 def tables() -> str:
-    """All faults by area, a row each."""
+    """Return all faults by area, a row each."""
     lines: list[str] = []
     for area, faults in AREAS.items():
         lines += [
@@ -46,7 +46,7 @@ def _rules_for(fault: Fault) -> str:
 
 
 def spoils() -> str:
-    """What may be wrong with a kit, a row each."""
+    """Return what may be wrong with a kit, a row each."""
     lines = ["| spoil | what is wrong | denies | by |", "| --- | --- | --- | --- |"]
     for name, spoil in SPOILS.items():
         track = f"`{spoil.track}`" if spoil.track else "all tracks"
@@ -59,12 +59,12 @@ def spoils() -> str:
 
 
 def page(text: str) -> str:
-    """The page with the tables as they are now."""
+    """Return the page with the tables as they are now."""
     return _with(text, _BEGIN, tables(), _END)
 
 
 def page_of_kits(text: str) -> str:
-    """The page of kits with its table as it is now."""
+    """Return the page of kits with its table as it is now."""
     return _with(text, _BEGIN_SPOILS, spoils(), _END_SPOILS)
 
 

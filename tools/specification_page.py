@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / f"specification-{EDITION}.
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return markdown(document_of(EDITION))
 
 

@@ -52,7 +52,7 @@ _CEILING_MARGIN = 1.05
 
 
 def predictions() -> Iterator[Prediction]:
-    """All rows that a model speaks of."""
+    """Yield all rows that a model speaks of."""
     for row in rows("busbw"):
         if row["kind"] != "measured":
             continue

@@ -28,7 +28,7 @@ CONTENTS: dict[str, Contents] = {
 
 
 def predictions() -> Iterator[Prediction]:
-    """All rows of the table."""
+    """Yield all rows of the table."""
     for row in rows("checkpoint"):
         if row["kind"] == "interval":
             yield from _intervals(row)
@@ -39,7 +39,7 @@ def predictions() -> Iterator[Prediction]:
 
 
 def _intervals(row: Mapping[str, str]) -> Iterator[Prediction]:
-    """Both closed forms and the equation itself, and what each interval makes of it."""
+    """Yield both closed forms and the equation, with what each interval makes of it."""
     save, mtbf, restart = (
         float(row[text]) for text in ("delta_s", "mttf_s", "restart_s")
     )
@@ -93,7 +93,7 @@ def _size(row: Mapping[str, str]) -> Prediction:
 
 
 def _overhead(row: Mapping[str, str]) -> Prediction:
-    """Saving alone, without a failure."""
+    """Return the overhead of saving alone, without a failure."""
     share = effective_time_ratio(
         0, 0, 0, float(row["optimum_s"]), float(row["delta_s"])
     )

@@ -22,7 +22,7 @@ RATIO_BAND = 0.5
 
 
 def predictions() -> Iterator[Prediction]:
-    """Rows of both tables that say something of a job."""
+    """Yield the rows of both tables that say something of a job."""
     for row in rows("failures"):
         if row["kind"] == "mttf-check":
             yield _law(row)
@@ -35,7 +35,7 @@ def predictions() -> Iterator[Prediction]:
 
 
 def _law(row: Mapping[str, str]) -> Prediction:
-    """M = 1 / (N r) with the rate that the fleet itself reports."""
+    """Return M = 1 / (N r) with the rate that the fleet itself reports."""
     nodes, rate = _nodes(row), float(row["rate_per_node_day"])
     own = mean_time_between_failures(nodes, FailureRate(rate, rate, rate, ""))
     bounds = mean_time_between_failures(nodes)
@@ -53,7 +53,7 @@ def _law(row: Mapping[str, str]) -> Prediction:
 
 
 def _fleet(row: Mapping[str, str]) -> Prediction:
-    """The usual rate against what one fleet counted, or the rate that it states.
+    """Return the usual rate against what one fleet counted, or the rate that it states.
 
     No band for small jobs, nor for the two fleets that the bounds were taken from.
     """
@@ -80,7 +80,10 @@ def _fleet(row: Mapping[str, str]) -> Prediction:
 
 
 def _effective(row: Mapping[str, str], share: float) -> Prediction:
-    """Only some rows publish a number; the others a bound, which a test holds."""
+    """Return the prediction for a row; only some rows publish a number.
+
+    Others have a bound.
+    """
     is_number = row["relation"] == "eq"
     return Prediction(
         table="ettr",
@@ -94,7 +97,10 @@ def _effective(row: Mapping[str, str], share: float) -> Prediction:
 
 
 def effective_share(row: Mapping[str, str]) -> float | None:
-    """What the row's model says of its run; None for a run without the inputs."""
+    """Return what the row's model says of its run.
+
+    None for a run without the inputs.
+    """
     if row["model"] == "none":
         return None
     interval, save, restart = (

@@ -44,7 +44,7 @@ GIB, GB = 2.0**30, 1e9
 
 
 def predictions() -> Iterator[Prediction]:
-    """Each row of memory.csv that has a reading or ran out of memory.
+    """Yield each row of memory.csv that has a reading or ran out of memory.
 
     The two rejected rows are held to the bounds alone.
     """
@@ -54,14 +54,14 @@ def predictions() -> Iterator[Prediction]:
 
 
 def capacity_predictions() -> Iterator[Prediction]:
-    """Runs that fitted, from throughput.csv: the bound must stay below the card."""
+    """Yield runs that fitted, of throughput.csv: the bound must stay below the card."""
     for row in rows("throughput"):
         if row["group"] == "llm-foundry":
             yield _capacity(row)
 
 
 def family_of(row: Row) -> str:
-    """The family that a row belongs to; empty for bounds alone."""
+    """Return the family that a row belongs to; empty for bounds alone."""
     if row["id"].startswith("bloom") and row["group"].startswith("oom"):
         return "megatron-deepspeed"
     if row["id"] == "swift-18":
@@ -72,7 +72,10 @@ def family_of(row: Row) -> str:
 
 
 def estimate_of(row: Row) -> Estimate:
-    """The estimate in bytes; of kind lower_bound where no estimator covers the row."""
+    """Return the estimate in bytes.
+
+    Of kind lower_bound where no estimator covers the row.
+    """
     if is_adapter(row) and row["group"] not in {"lower-bound", "moe"}:
         return _adapter(row)
     is_whole = row["group"] == "torchtune-full" and not row["fsdp_shard"]
@@ -113,7 +116,7 @@ def _active(row: Row) -> Estimate:
 
 
 def _without_overhead(row: Row, peak: Peak) -> Peak:
-    """Allocated, active and reserved figures leave out what is not the allocator's."""
+    """Return the peak without overhead, if the figure is the allocator's alone."""
     if row["kind"] in {"nvidia-smi", "oom"} and row["framework"] != "litgpt":
         return peak
     return peak._replace(overhead=exactly(0.0, "readings of the allocator"))
@@ -138,7 +141,7 @@ def _prediction(row: Row) -> Prediction:
 
 
 def _capacity(row: Mapping[str, str]) -> Prediction:
-    """16 bytes of each parameter over all GPUs, and the inputs of the layers."""
+    """Return 16 bytes of each parameter over all GPUs, and the inputs of the layers."""
     parameters, gpus = int(row["params"]), int(row["gpus"])
     tokens = int(row["micro_batch"]) * int(row["seq_len"])
     kept = 2 * tokens * int(row["hidden"]) * int(row["n_layers"])

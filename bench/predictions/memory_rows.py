@@ -54,17 +54,17 @@ _LOSSES = {
 
 
 def whole(text: str, default: int = 1) -> int:
-    """A number of the table."""
+    """Return a number of the table."""
     return int(float(text)) if text else default
 
 
 def is_adapter(row: Row) -> bool:
-    """Whether a frozen base carries a small trained part."""
+    """Return whether a frozen base carries a small trained part."""
     return row["method"].startswith(("lora", "qlora"))
 
 
 def dimensions_of(row: Row) -> Dimensions | None:
-    """The model's dimensions, where the table has them."""
+    """Return the model's dimensions, where the table has them."""
     if row["model"].startswith("moonlight"):
         return MOONLIGHT
     if not all(row[name] for name in ("n_layers", "hidden", "heads", "ffn", "vocab")):
@@ -87,7 +87,7 @@ def dimensions_of(row: Row) -> Dimensions | None:
 
 
 def scheme_of(row: Row) -> Scheme:
-    """How the row trains."""
+    """Return how the row trains."""
     engine = "torch"
     if row["framework"].startswith("Megatron") or "megatron" in row["framework"]:
         engine = "megatron"
@@ -112,7 +112,7 @@ def scheme_of(row: Row) -> Scheme:
 
 
 def work_of(row: Row) -> TrainingWork | None:
-    """What one rank computes at once, where the table tells it."""
+    """Return what one rank computes at once, where the table tells it."""
     if not row["seq_len"] or not row["micro_batch"]:
         return None
     length = whole(row["seq_len"])
@@ -144,7 +144,7 @@ def work_of(row: Row) -> TrainingWork | None:
 
 
 def sharding_of(row: Row) -> Sharding:
-    """Cuts and offloads; a group that is not told may be all ranks."""
+    """Return the cuts and offloads; a group that is not stated may be all ranks."""
     tensor, stages = whole(row["tp"]), whole(row["pp"])
     world, context = whole(row["gpus"]), whole(row["cp"])
     ranks = max(world // (tensor * stages), 1)
@@ -166,7 +166,7 @@ def sharding_of(row: Row) -> Sharding:
 
 
 def job_of(row: Row) -> MemoryJob:
-    """The row as one GPU's share."""
+    """Return the row as one GPU's share."""
     sharding = sharding_of(row)
     stages = whole(row["pp"])
     experts = None
@@ -193,7 +193,7 @@ def job_of(row: Row) -> MemoryJob:
 
 
 def adapter_base(row: Row) -> FrozenBase:
-    """The frozen base; litgpt never ties embedding and head."""
+    """Return the frozen base; litgpt never ties embedding and head."""
     dimensions = dimensions_of(row)
     parameters, embedding = whole(row["params"]), 0
     is_litgpt = row["framework"] == "litgpt"

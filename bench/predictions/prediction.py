@@ -44,7 +44,10 @@ class Prediction(NamedTuple):
 
 
 def rows(table: str) -> Iterator[Mapping[str, str]]:
-    """The rows of `fixtures/ground_truth/<table>.csv`; an empty text is not stated."""
+    """Yield the rows of `fixtures/ground_truth/<table>.csv`.
+
+    An empty text is not stated.
+    """
     path = GROUND_TRUTH / f"{table}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
@@ -57,5 +60,5 @@ def _all_vectors() -> tuple[Mapping[str, Any], ...]:
 
 
 def vectors(function: str) -> tuple[Mapping[str, Any], ...]:
-    """The exact vectors of one function: id, inputs, expected, tolerance, source."""
+    """Return exact vectors of one function: id, inputs, expected, tolerance, source."""
     return tuple(row for row in _all_vectors() if row["function"] == function)

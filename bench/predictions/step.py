@@ -23,7 +23,7 @@ _SIZE_OF_HEAD = 128
 
 
 def predictions() -> Iterator[Prediction]:
-    """Of all rows that state the time of a step and its degrees."""
+    """Yield predictions of all rows that state the time of a step and its degrees."""
     for row in rows("throughput"):
         if row["group"] not in GROUPS:
             continue
@@ -41,7 +41,7 @@ def predictions() -> Iterator[Prediction]:
 
 
 def plan_of(row: Row) -> TrainingPlan:
-    """The plan that the row describes: GPT, four matrices of 4 h in each layer."""
+    """Return the plan of the row: GPT, four matrices of 4 h in each layer."""
     gpu, hidden = resolve_accelerator(row["gpu"]), int(row["hidden"])
     links = gpu.nvlink_gigabytes_per_second or 0.0
     leaves: dict[str, object] = {

@@ -43,7 +43,7 @@ _ZERO3_BYTES, _ZERO3_CEILING = 16.1e9, 160.0
 
 
 def predictions() -> Iterator[Prediction]:
-    """All rows that a model speaks of."""
+    """Yield all rows that a model speaks of."""
     for row in rows("throughput"):
         predict = _MODELS.get(row["group"])
         if predict is None:
@@ -64,7 +64,7 @@ def predictions() -> Iterator[Prediction]:
 
 
 def token_work(row: Row) -> TokenWork:
-    """What a token passes through; a mixture counts what multiplies it."""
+    """Return what a token passes through; a mixture counts what multiplies it."""
     layers, embedding = int(row["n_layers"]), float(row["embedding_params"] or 0)
     active = row["active_params"]
     if active and "MTP" in row["note"]:
@@ -79,7 +79,7 @@ def token_work(row: Row) -> TokenWork:
 
 
 def tokens_per_second(row: Row) -> float:
-    """Of one GPU, printed or from batch and step time."""
+    """Return the tokens per second of one GPU, printed or from batch and step time."""
     if row["tokens_per_s_per_gpu"]:
         return float(row["tokens_per_s_per_gpu"])
     tokens = float(row["global_batch"]) * float(row["seq_len"])
@@ -87,7 +87,7 @@ def tokens_per_second(row: Row) -> float:
 
 
 def _model_flops(row: Row) -> float:
-    """In the convention of the row."""
+    """Return the model FLOPs, by the convention of the row."""
     return flops_per_token(_CONVENTIONS[row["convention"]], token_work(row)).value
 
 
@@ -124,12 +124,12 @@ def _megatron_utilization(row: Row) -> float:
 
 
 def _stated_utilization(row: Row) -> float:
-    """The row states TFLOPs in its note: `430 TFLOPs per GPU published`."""
+    """Return TFLOPs that the row's note states: `430 TFLOPs per GPU published`."""
     return 100 * float(row["note"].split()[0]) / float(row["peak_tflops"])
 
 
 def _days(row: Row) -> float:
-    """The row states tokens and rate in its note: `300B tokens at 140 TFLOPs`."""
+    """Return days of tokens and rate in the row's note: `300B tokens at 140 TFLOPs`."""
     tokens, _, _, rate, *_ = row["note"].split()
     return training_days(
         float(row["params"]),

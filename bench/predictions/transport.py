@@ -13,7 +13,7 @@ BAND = 0.1
 
 
 def predictions() -> Iterator[Prediction]:
-    """Rows whose id is a transport and the exponent of its timeout."""
+    """Yield the rows whose id is a transport and the exponent of its timeout."""
     for row in rows("recovery_defaults"):
         transport, _, exponent = row["id"].partition("-")
         if transport not in {"ib", "mrc"}:

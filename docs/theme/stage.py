@@ -54,7 +54,7 @@ def stage(folder: Path) -> None:
 
 
 def places() -> dict[str, str]:
-    """Place in the repository and name on the site of each page and picture."""
+    """Return each page's and picture's place in the repository and name on the site."""
     found = {place: name for name, place in TOP.items()}
     for path in sorted((ROOT / DOCS).rglob("*")):
         if path.suffix in _SHOWN:
@@ -64,7 +64,7 @@ def places() -> dict[str, str]:
 
 
 def settings() -> str:
-    """The settings with the pages of each section."""
+    """Return the settings with the pages of each section."""
     text = (ROOT / SETTINGS).read_text(encoding="utf-8")
     head, mark, navigation = text.partition("\nnav:\n")
     entries = yaml.safe_load(navigation)
@@ -83,7 +83,7 @@ def _expanded(entry: Any) -> Any:  # noqa: ANN401 - the navigation, as YAML give
 
 
 def section(folder: str) -> Iterator[str | dict[str, list[str]]]:
-    """The pages of a folder: its index, then those that it links, by its headings."""
+    """Yield pages of a folder: its index, then those that it links, by its headings."""
     index = (ROOT / DOCS / folder / _INDEX).read_text(encoding="utf-8")
     yield f"{folder}/{_INDEX}"
     first, *rest = re.split(r"^## ", index, flags=re.MULTILINE)
@@ -99,7 +99,7 @@ def _linked(folder: str, text: str) -> Iterator[str]:
 
 
 def with_links_of_the_site(text: str, place: str, pages: Mapping[str, str]) -> str:
-    """A page whose links lead to pages of the site, or out of the repository.
+    """Return a page whose links lead to pages of the site, or out of the repository.
 
     Args:
         text: the page as it is in the repository.

@@ -18,7 +18,10 @@ Rounds = tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def settled(wanted: Settings, members: Sequence[Member]) -> Settings:
-    """What is wanted, with what was left open; raises Refused for what cannot be."""
+    """Return the settings with what was left open.
+
+    Raises Refused for what cannot be.
+    """
     backend = wanted.backend or _backend(members)
     if backend == "nccl":
         _verify_gpus(members)
@@ -40,7 +43,7 @@ def settled(wanted: Settings, members: Sequence[Member]) -> Settings:
 
 
 def _backend(members: Sequence[Member]) -> str:
-    """NCCL where all ranks have GPUs, gloo where none has; raises Refused."""
+    """Return NCCL where all ranks have GPUs, gloo where none has; raises Refused."""
     without = [rank for rank, member in enumerate(members) if not member.gpus]
     if not without:
         return "nccl"
@@ -55,7 +58,7 @@ def _backend(members: Sequence[Member]) -> str:
 
 
 def _verify_gpus(members: Sequence[Member]) -> None:
-    """Each rank has a GPU of its own; raises Refused."""
+    """Verify that each rank has a GPU of its own; raises Refused."""
     for rank, member in enumerate(members):
         if not member.gpus or (member.gpus > 1 and member.local_rank >= member.gpus):
             message = (
@@ -68,7 +71,7 @@ def _verify_gpus(members: Sequence[Member]) -> None:
 
 
 def _room(backend: str, members: Sequence[Member]) -> float:
-    """Bytes that the largest message may have, by the rank with least memory."""
+    """Return the largest message in bytes, by the rank with least memory."""
     if backend == "nccl":
         return min(member.free_bytes for member in members) * _USABLE_SHARE / _BUFFERS
     # Ranks with GPUs told of their memory; what the host has is known of the others.
@@ -80,12 +83,12 @@ def _room(backend: str, members: Sequence[Member]) -> float:
 
 
 def _power(size: float) -> int:
-    """The largest power of two that is not above a size."""
+    """Return the largest power of two that is not above a size."""
     return 1 << max(0, int(size).bit_length() - 1)
 
 
 def room_bytes() -> int:
-    """Memory of the host that can be had; where that cannot be told, much."""
+    """Return the memory of the host that can be had; much, where that is not known."""
     try:
         with open(_MEMORY_FILE, encoding="ascii") as file:
             for line in file:
@@ -98,7 +101,10 @@ def room_bytes() -> int:
 
 
 def sets_of(settings: Settings, members: Sequence[Member]) -> Rounds:
-    """By round, the ranks that measure together; raises Refused for unknown hosts."""
+    """Return the ranks that measure together, by round.
+
+    Raises Refused for unknown hosts.
+    """
     if not settings.rounds:
         return ((tuple(range(len(members))),),)
     by_host: dict[str, list[int]] = {}
@@ -133,7 +139,7 @@ def _ranks(by_host: dict[str, list[int]], hosts: Sequence[str]) -> tuple[int, ..
 
 
 def _named(by_host: dict[str, list[int]], name: str) -> list[int] | None:
-    """The ranks of a host, by its full name or by the first part of it."""
+    """Return the ranks of a host, by its full name or by the first part of it."""
     if name in by_host:
         return by_host[name]
     short = [

@@ -13,7 +13,7 @@ def fault_message(
     answers: Mapping[int, str],
     reports: Mapping[int, str],
 ) -> str:
-    """What happened, in the words of rank 0.
+    """Return what happened, in the words of rank 0.
 
     Args:
         own: what failed at rank 0; empty where nothing did.

@@ -26,7 +26,7 @@ def lead_to(address: str) -> None:
 
 
 def interface_to(address: str) -> str:
-    """The interface from which packets would leave; empty where nothing tells it."""
+    """Return the interface from which packets would leave; empty if it is unknown."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect((address, _ANY_PORT))  # of a datagram: nothing is sent

@@ -88,7 +88,7 @@ class Bench:
             seconds = time.monotonic() - began
 
     def _agreed(self, *, goes_on: bool) -> bool:
-        """What the first rank says."""
+        """Return what the first rank says."""
         self._watch.begin("agreeing on the next size", self._settings.timeout_seconds)
         word = self._torch.tensor([float(goes_on)], device=self._device)
         self._torch.distributed.broadcast(word, 0)
@@ -127,7 +127,7 @@ class Bench:
         )
 
     def _attempts(self, exchange: Exchange, name: str) -> tuple[Timing, int]:
-        """The steadiest attempt, and how many there were after the first."""
+        """Return the steadiest attempt, and how many there were after the first."""
         best: Timing | None = None
         repeats = -1
         while best is None or (best.spread > STEADY_SPREAD and repeats < _MOST_REPEATS):
@@ -158,7 +158,7 @@ class Bench:
         return exchange.wrong_values()
 
     def _gathered(self, row: list[float]) -> list[list[float]]:
-        """The rows of all ranks."""
+        """Return the rows of all ranks."""
         torch = self._torch
         self._watch.begin("gathering times", self._settings.timeout_seconds)
         own = torch.tensor(row, dtype=torch.float64, device=self._device)
@@ -171,7 +171,7 @@ class Bench:
         return number_lists
 
     def _finish(self) -> None:
-        """Wait until the device has done what it was told."""
+        """Wait until the device has done all its work."""
         if self._device != "cpu":
             self._torch.cuda.synchronize()
 
@@ -180,7 +180,7 @@ class _WallClock:
     """Of collectives that return when they are done."""
 
     def seconds(self, run: Callable[[], None]) -> float:
-        """How long it takes."""
+        """Return how long it takes."""
         began = time.perf_counter()
         run()
         return time.perf_counter() - began
@@ -195,7 +195,7 @@ class _EventClock:
         self._ended = torch.cuda.Event(enable_timing=True)
 
     def seconds(self, run: Callable[[], None]) -> float:
-        """How long it takes, from when the ranks are ready on their devices."""
+        """Return how long it takes, from when the ranks are ready on their devices."""
         self._began.record()
         run()
         self._ended.record()
@@ -205,7 +205,7 @@ class _EventClock:
 
 
 def shown_bytes(size: int) -> str:
-    """A size as people say it: 4 MiB."""
+    """Return a size as people say it: 4 MiB."""
     for unit, number in (("GiB", 2**30), ("MiB", _MEGABYTE), ("KiB", 2**10)):
         if size >= number:
             return f"{size / number:g} {unit}"

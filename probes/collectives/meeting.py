@@ -60,7 +60,7 @@ class Meeting:
         self.store = self._connected(serves=serves, seconds=deadline_seconds)
 
     def another(self, seconds: float) -> Any:  # noqa: ANN401
-        """Another connection; raises NoWorld."""
+        """Return another connection; raises NoWorld."""
         return self._connected(serves=False, seconds=seconds)
 
     def _connected(self, *, serves: bool, seconds: float) -> Any:  # noqa: ANN401
@@ -106,7 +106,7 @@ class Meeting:
             raise NoWorld(message)
 
     def assembled(self) -> list[Member]:
-        """All members, by rank, for rank 0 to see; raises NoWorld."""
+        """Return all members, by rank, for rank 0 to see; raises NoWorld."""
         size = self._world.size
         for rank in range(size):
             left = self._until - time.monotonic()
@@ -140,7 +140,7 @@ class Meeting:
                 self._comes(self.store, f"heard/{rank}", left)
 
     def announced(self) -> tuple[Settings, list[Member]]:
-        """What rank 0 told; raises NoWorld."""
+        """Return the settings that rank 0 sent; raises NoWorld."""
         left = self._until - time.monotonic() + _PATIENCE_SECONDS
         if not self._comes(self.store, _WORLD, max(1.0, left)):
             message = f"rank 0 at {self._world.meeting_place} was met and says nothing"
@@ -223,7 +223,7 @@ class Meeting:
         store.set(f"answer/{number}/{self._world.rank}", text)
 
     def reports(self, store: Any) -> Mapping[int, tuple[str, bool]]:  # noqa: ANN401
-        """By rank, what was reported: the reason, and whether it is an interrupt."""
+        """Return by rank what was reported: the reason, and whether it interrupts."""
         result: dict[int, tuple[str, bool]] = {}
         for rank in range(1, self._world.size):
             if store.check([f"failed/{rank}"]):
@@ -232,7 +232,7 @@ class Meeting:
         return result
 
     def close(self, store: Any) -> None:  # noqa: ANN401
-        """Rank 0 has said all: nobody need wait for it."""
+        """Note that rank 0 has said all: nobody need wait for it."""
         store.set(_OVER, "1")
 
     def closed(self, store: Any, seconds: float) -> bool:  # noqa: ANN401
@@ -241,7 +241,7 @@ class Meeting:
 
 
 def unreachable(world: World, seconds: float) -> str:
-    """What to say when rank 0 is not met."""
+    """Return what to say when rank 0 is not met."""
     return (
         f"rank 0 at {world.meeting_place} does not answer within {seconds:g} s: is it "
         "started, is MASTER_ADDR its host, is the port open?"
@@ -249,7 +249,7 @@ def unreachable(world: World, seconds: float) -> str:
 
 
 def shown_ranks(ranks: list[int], hosts: Mapping[int, str] | None = None) -> str:
-    """Ranks by number and host, the first of them."""
+    """Return the ranks by number and host, the first of them."""
     names = [
         f"{rank} ({hosts[rank]})" if hosts and rank in hosts else str(rank)
         for rank in ranks[:_MOST_NAMED]

@@ -58,12 +58,12 @@ def bus_factor(collective: str, ranks: int) -> float:
 
 
 def placement(collective: str) -> str:
-    """Whether the result replaces what was sent."""
+    """Return whether the result replaces what was sent."""
     return "in_place" if collective in _IN_PLACE else "out_of_place"
 
 
 def elements_of(collective: str, size_bytes: int, ranks: int, width: int) -> int:
-    """Elements of the whole buffer: a block of the same length for each rank."""
+    """Return the elements of the whole buffer: as long a block for each rank."""
     elements = max(1, size_bytes // width)
     if collective in _WHOLE:
         return elements
@@ -142,7 +142,7 @@ class Exchange:
         write(self._torch, self._sent, values)
 
     def wrong_values(self) -> int:
-        """How many elements this rank has received wrong."""
+        """Return how many elements this rank has received wrong."""
         torch, received, block = self._torch, self._received, self._block
         if self._collective == "all_reduce":
             return differing(torch, received, sums(self._ranks))
@@ -180,7 +180,7 @@ def offered(
     device: str,
     finish: Callable[[], None],
 ) -> str:
-    """The function of torch.distributed that the backend has; raises NotOffered.
+    """Return the function of torch.distributed that the backend has; raises NotOffered.
 
     It is tried: the name is there whether the backend has it or not. What a backend
     lacks it says before it sends anything, on all ranks alike.

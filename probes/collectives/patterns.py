@@ -20,7 +20,7 @@ _TILE_ELEMENTS = 2**20
 
 
 def moved(rank: int) -> list[int]:
-    """The values of a rank whose data is only moved, over one period."""
+    """Return the values of a rank whose data is only moved, over one period."""
     return [
         (element + _RANK_STEP * rank) % _MOVED_PERIOD
         for element in range(_MOVED_PERIOD)
@@ -28,7 +28,7 @@ def moved(rank: int) -> list[int]:
 
 
 def summed(rank: int, ranks: int) -> list[int]:
-    """The values of a rank whose data is added to that of the others."""
+    """Return the values of a rank whose data is added to that of the others."""
     stride = _stride(ranks)
     return [
         _part(element, rank) if (element + rank) % stride == 0 else 0
@@ -37,7 +37,7 @@ def summed(rank: int, ranks: int) -> list[int]:
 
 
 def sums(ranks: int) -> list[int]:
-    """The sums of these values over all ranks."""
+    """Return the sums of these values over all ranks."""
     stride = _stride(ranks)
     return [
         sum(_part(element, rank) for rank in range(-element % stride, ranks, stride))
@@ -61,14 +61,14 @@ def write(torch: Any, buffer: Any, values: list[int]) -> None:  # noqa: ANN401
 
 
 def differing(torch: Any, buffer: Any, values: list[int], first: int = 0) -> int:  # noqa: ANN401
-    """How many elements are not what they must be; first: the number of the first."""
+    """Return how many elements are wrong; `first` is the number of the first."""
     tile = _tile(torch, buffer, values, first)
     wrong = [(chunk != tile[: len(chunk)]).sum() for chunk in buffer.split(len(tile))]
     return int(torch.stack(wrong).sum().item()) if wrong else 0
 
 
 def _tile(torch: Any, buffer: Any, values: list[int], first: int) -> Any:  # noqa: ANN401
-    """As many whole periods as are handled at a time, from the one element on."""
+    """Return as many whole periods as are handled at a time, from that element on."""
     first %= len(values)
     period = torch.tensor(values[first:] + values[:first], dtype=torch.float32)
     wanted = min(len(buffer), _TILE_ELEMENTS)

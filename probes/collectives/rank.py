@@ -113,7 +113,7 @@ class Rank:
                 signal.signal(number, signal.SIG_IGN)
 
     def _next(self) -> RankEnding | None:
-        """Take in what is told next, or what did not happen in time."""
+        """Take in the next message, or what did not happen in time."""
         if self._until is not None and time.monotonic() >= self._until:
             return self._ended("budget", TIME_BUDGET)
         try:
@@ -132,7 +132,7 @@ class Rank:
         return self._take(word, result)
 
     def _over(self, word: str, text: str) -> RankEnding:
-        """The other thread has come to an end of its own."""
+        """Return how the rank ended, after the other thread came to its own end."""
         if word == "done":
             return self._complete()
         if word == "refused":
@@ -140,7 +140,7 @@ class Rank:
         return RankEnding("fault", text if self._world.rank == 0 else self._own(text))
 
     def _take(self, word: str, result: Any) -> RankEnding | None:  # noqa: ANN401
-        """Go on with what is told."""
+        """Go on with a message."""
         if word == "met":
             return self._met(result)
         if word == "formed":
@@ -265,7 +265,7 @@ class Rank:
         return RankEnding(kind, reason)
 
     def _called(self, word: str, seconds: float) -> dict[int, str]:
-        """Who answers; when we are told to end meanwhile, in less time."""
+        """Return who answers; in less time when this rank is to end meanwhile."""
         began = time.monotonic()
         if self._meeting is None:
             return {}
@@ -283,7 +283,7 @@ class Rank:
         answers: Mapping[int, str],
         reports: Mapping[int, tuple[str, bool]],
     ) -> tuple[Kind, str]:
-        """What it was, now that it is known who still answers.
+        """Return what it was, now that it is known who still answers.
 
         A launcher ends all ranks when one of them dies: what is silent then is a fault.
         """

@@ -46,15 +46,15 @@ class Results:
         return any(run.points for run in self.runs.values())
 
     def hosts(self, ranks: Sequence[int]) -> list[str]:
-        """By name, each once, in order of their ranks."""
+        """Return the hosts by name, each once, in the order of their ranks."""
         return list(dict.fromkeys(self.members[rank].host for rank in ranks))
 
     def content(self) -> list[dict[str, Any]]:
-        """The leaves of each run, by round and set."""
+        """Return the leaves of each run, by round and set."""
         return [self._run(run) for _, run in sorted(self.runs.items())]
 
     def text(self) -> str:
-        """The snapshot, as JSON."""
+        """Return the snapshot, as JSON."""
         runs = self.content()
         result: dict[str, Any] = {
             "schema": SCHEMA,

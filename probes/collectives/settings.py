@@ -50,12 +50,12 @@ class Settings(Record):
         return tuple(numbers)
 
     def text(self) -> str:
-        """As rank 0 tells it to the others."""
+        """Return the settings as the text that rank 0 sends to the others."""
         return json.dumps(self._asdict())
 
 
 def settings_of(text: str | bytes) -> Settings:
-    """What rank 0 told."""
+    """Return the settings that rank 0 sent."""
     result: dict[str, Any] = json.loads(text)
     result["rounds"] = tuple(
         tuple(tuple(hosts) for hosts in sets) for sets in result["rounds"]

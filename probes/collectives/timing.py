@@ -15,7 +15,7 @@ class Timing(Record):
 
 
 def timing(iterations: Sequence[float]) -> Timing:
-    """The timing of at least one iteration."""
+    """Return the timing of at least one iteration."""
     ordered = sorted(iterations)
     middle = quantile(ordered, 0.5)
     apart = quantile(ordered, 0.75) - quantile(ordered, 0.25)
@@ -26,7 +26,7 @@ def timing(iterations: Sequence[float]) -> Timing:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Between the two values that are nearest, in proportion."""
+    """Return the quantile, in proportion between the two nearest values."""
     at = share * (len(ordered) - 1)
     low = math.floor(at)
     high = min(low + 1, len(ordered) - 1)
@@ -34,5 +34,5 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def slowest_rank(by_rank: Sequence[Sequence[float]]) -> list[float]:
-    """Of each iteration the time of the rank that took longest."""
+    """Return the time of the slowest rank in each iteration."""
     return [max(times) for times in zip(*by_rank, strict=True)]

@@ -21,7 +21,10 @@ UNDER_WAY = RankEnding("fault", RUNNING)
 
 
 def teller() -> Callable[[MeasuredCollective], None] | None:
-    """What tells whoever started this rank; None where a launcher of others did."""
+    """Return what reports to the starter of this rank.
+
+    None under another's launcher.
+    """
     number = os.environ.get(TELLING, "")
     if not number.isdecimal():
         return None

@@ -25,11 +25,11 @@ class Watch:
         self.step = WatchedStep(name, time.monotonic(), limit_seconds)
 
     def end(self) -> None:
-        """Nothing is under way that may hang."""
+        """Note that nothing is under way that may hang."""
         self.step = None
 
     def overdue(self) -> WatchedStep | None:
-        """The step, if it takes too long."""
+        """Return the step, if it takes too long."""
         step = self.step
         if step is None or time.monotonic() - step.began <= step.limit_seconds:
             return None

@@ -175,7 +175,7 @@ class RankWork:
 
 
 def run_of(text: str | bytes) -> SetRun:
-    """What the first rank of a set kept."""
+    """Return what the first rank of a set kept."""
     ranks, number, function, points, whole = json.loads(text)
     result = tuple(
         TimedSize(*point)._replace(wrong_ranks=tuple(point[-1])) for point in points
@@ -198,12 +198,12 @@ def _member(torch: Any, world: World) -> Member:  # noqa: ANN401
 
 
 def _device(local_rank: int, gpus: int) -> int:
-    """The GPU of a rank: its own number, or the only one that its launcher shows it."""
+    """Return GPU of a rank: its own number, or the only GPU its launcher shows it."""
     return 0 if gpus == 1 else local_rank
 
 
 def _shown(error: Exception) -> str:
-    """The first sentence of a library's error, without where in its source it arose."""
+    """Return a library error's first sentence, without its place in the source."""
     lines = str(error).strip().splitlines()
     text = lines[0] if lines else type(error).__name__
     if text.startswith("["):

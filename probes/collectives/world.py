@@ -91,7 +91,7 @@ _LAUNCHERS = (
 
 
 def read_world(environ: Mapping[str, str]) -> World | None:
-    """The rank and its world; None for a process that was started alone.
+    """Return the rank and its world; None for a process that was started alone.
 
     Raises WrongWorld.
     """
@@ -137,7 +137,7 @@ def _world(
 
 
 def _first_host(environ: Mapping[str, str], launcher: _Launcher, size: int) -> str:
-    """The host of rank 0; raises WrongWorld where nothing tells it."""
+    """Return the host of rank 0; raises WrongWorld where nothing tells it."""
     if launcher.mark:
         return first_of_hosts(environ[launcher.mark])
     if launcher.local_size and _number(environ, launcher.local_size) == size:
@@ -171,7 +171,7 @@ def _number(environ: Mapping[str, str], names: tuple[str, ...]) -> int | None:
 
 
 def first_of_hosts(text: str) -> str:
-    """The first name of a folded list of hosts: node01 of `node[01-04,7],gpu3`."""
+    """Return the first host of a folded list: node01 of `node[01-04,7],gpu3`."""
     name, rest = "", text.strip()
     while rest and not rest.startswith(","):
         plain = rest.partition("[")[0].partition(",")[0]
@@ -183,6 +183,6 @@ def first_of_hosts(text: str) -> str:
 
 
 def host_name(environ: Mapping[str, str]) -> str:
-    """What this host is called: by the user, by Slurm, by itself."""
+    """Return what this host is called: by the user, by Slurm, by itself."""
     named = environ.get(HOST_VARIABLE) or environ.get("SLURMD_NODENAME")
     return named or os.uname().nodename

@@ -4,7 +4,7 @@ from speccheck.validator.evidence.plan import Batch
 
 
 def states_no_total(batch: Batch) -> bool:
-    """Whether the plan holds no global batch but the product that it was derived as.
+    """Return whether the plan's global batch is only the product it derives from.
 
     A total that was worked out of other keys, as by an interpolation, is a statement;
     the product of micro-batch, accumulation and ranks has the places of all of them.

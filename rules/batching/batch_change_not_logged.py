@@ -106,7 +106,7 @@ def _changes(series: Metric) -> Iterator[tuple[Sample, Sample]]:
 
 
 def _explains(event: RunEvent, before: Sample, after: Sample) -> bool:
-    """Whether an event tells of this change, at a step or time between the two."""
+    """Return whether an event states this change, at a step or time between both."""
     values = event.old_value.value, event.new_value.value
     if any(v is not None for v in values) and values != (before.value, after.value):
         return False

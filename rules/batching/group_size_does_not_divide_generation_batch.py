@@ -58,7 +58,7 @@ def group_size_does_not_divide_generation_batch(
 def _completions(
     batch: Batch, cluster: Cluster, stated: StatedKeys
 ) -> tuple[int, str, list[Place]]:
-    """The completions of one generation, with the arithmetic and its places."""
+    """Return the completions of one generation, with the arithmetic and its places."""
     whole = _stated(stated, "generation_batch_size")
     if whole is not None and isinstance(whole.value, int):
         return whole.value, f"generation batch {whole.value:,}", [whole.place]
@@ -78,7 +78,7 @@ def _completions(
 
 
 def _stated(stated: StatedKeys, name: str) -> StatedKey | None:
-    """The top-level key of that name in the trainer's file."""
+    """Return the top-level key of that name in the trainer's file."""
     for file in stated.files:
         for key in file.keys:
             if key.path == (name,) and key.value is not None:

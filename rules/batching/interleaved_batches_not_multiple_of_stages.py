@@ -73,6 +73,6 @@ def _has_group_size(stated: StatedKeys) -> bool:
 
 
 def _is_one_chunk(parallelism: Parallelism, model: Model, stages: int) -> bool:
-    """Whether each rank holds a single chunk, which is no interleaving."""
+    """Return whether each rank holds a single chunk, which is no interleaving."""
     chunk = parallelism.layers_per_virtual_stage.need()
     return model.layers.need() == stages * chunk

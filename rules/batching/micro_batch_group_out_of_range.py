@@ -79,7 +79,7 @@ def micro_batch_group_out_of_range(
 
 
 def _groups(stated: StatedKeys) -> Iterator[StatedKey]:
-    """The flag where it surely holds a whole number."""
+    """Yield the flag where it surely holds a whole number."""
     for file in stated.files:
         for key in file.keys:
             if key.path == (_FLAG,) and key.is_sure and str(key.value).isdecimal():

@@ -60,7 +60,7 @@ def packed_context_parallel_with_micro_batches(
 
 
 def _fix(batch: Batch, stated: StatedKeys) -> Fix | None:
-    """One row at a time, and as many more steps, so that the batch stays as it is."""
+    """Propose single rows and as many more steps, so that the batch stays."""
     micro, steps = batch.micro_batch_size, batch.gradient_accumulation_steps
     fix = rewritten(micro, 1, stated)
     more = rewritten(steps, micro.need() * steps.or_else(1), stated)

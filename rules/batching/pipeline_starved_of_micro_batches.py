@@ -102,7 +102,7 @@ def pipeline_starved_of_micro_batches(
 
 
 def _virtual_stages(parallelism: Parallelism, model: Model, stages: int) -> int:
-    """Model chunks on each rank; 1 without an interleaved schedule."""
+    """Return the model chunks on each rank; 1 without an interleaved schedule."""
     chunk = parallelism.layers_per_virtual_stage.or_else(0)
     if parallelism.virtual_stages.is_known or chunk < 1:
         return max(parallelism.virtual_stages.or_else(1), 1)

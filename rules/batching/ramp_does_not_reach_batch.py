@@ -79,7 +79,7 @@ def ramp_does_not_reach_batch(
 
 
 def _ramps(stated: StatedKeys) -> Iterator[tuple[StatedKey, int, int]]:
-    """The ramps that are surely set: start and increment in samples."""
+    """Yield the ramps that are surely set: start and increment in samples."""
     for file in stated.files:
         for key in file.keys:
             if key.path != (_FLAG,) or not key.is_sure:

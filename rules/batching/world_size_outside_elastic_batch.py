@@ -80,7 +80,7 @@ def _judged(file: KeyedFile, batch: Batch, parallelism: Parallelism) -> Verdicts
 
 
 def _elastic(file: KeyedFile) -> Elastic | None:
-    """The section as DeepSpeed takes it; None where something is not plain."""
+    """Return the section as DeepSpeed takes it; None where something is not plain."""
     result = {
         key.path[1]: key.value
         for key in file.keys

@@ -27,7 +27,7 @@ class Distance(Record):
 
 
 def surely_too_long(plan: TrainingPlan, longest_save: float) -> Distance:
-    """Against the longest interval that could be best: slow saves, rare failures.
+    """Compare the interval with the longest that could be best.
 
     longest_save: taken where nothing bounds the time of a save.
     """
@@ -40,7 +40,7 @@ def surely_too_long(plan: TrainingPlan, longest_save: float) -> Distance:
 
 
 def surely_too_short(plan: TrainingPlan) -> Distance | None:
-    """Against the shortest interval that could be best; None for an unknown save."""
+    """Compare it with the shortest that could be best; None for an unknown save."""
     stands_still = stall(plan).estimate
     if stands_still is None:
         return None
@@ -61,7 +61,7 @@ def _distance(
 def surely_off(
     plan: TrainingPlan, factor: float, loss_max: float, longest_save: float
 ) -> Distance | None:
-    """How far the interval is off, where it is by more than a factor and a loss."""
+    """Return how far off the interval is, if by more than a factor and a loss."""
     long, short = surely_too_long(plan, longest_save), surely_too_short(plan)
     if long.interval > long.best * factor and long.lost > loss_max:
         return long

@@ -21,7 +21,7 @@ def is_surely_short(run: Run, limit_hours: float) -> bool:
 
 
 def is_long(plan: TrainingPlan, run: Run, limit_hours: float) -> str:
-    """What makes the run long, in words; empty for one that is surely short.
+    """Return what makes the run long, in words; empty for one that is surely short.
 
     Raises MissingEvidence where neither the length nor the scale tells, nor what they
     are at least.

@@ -66,7 +66,7 @@ def asynchronous_save_ineffective(stated: StatedKeys) -> Verdicts:
 
 
 def _needs_worker(file: KeyedFile, table: FrameworkKeys) -> bool | None:
-    """Whether the release asks for the second flag; None where that is not known."""
+    """Return whether the release asks for the second flag; None if not known."""
     since = parse_version(_SINCE)
     if file.version is not None:
         if file.version.surely_before(since):

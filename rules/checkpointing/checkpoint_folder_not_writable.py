@@ -87,7 +87,7 @@ def checkpoint_folder_not_writable(
 
 
 def _problem(job_path: JobPath) -> tuple[str, Value[bool]]:
-    """What is wrong with it, and the leaf that says so."""
+    """Return what is wrong with it, and the leaf that says so."""
     folder = job_path.nearest_folder.or_else("its folder")
     above = (
         ""

@@ -99,7 +99,7 @@ def checkpoints_outgrow_folder(
 
 
 def _nodes(plan: TrainingPlan, job_path: JobPath) -> tuple[float, str]:
-    """Among how many nodes the bytes are shared out at most, and that in words."""
+    """Return how many nodes share the bytes at most, and words for it."""
     if job_path.file_system.is_known and job_path.file_system.value not in _OF_A_NODE:
         return 1, ""
     is_whole = plan.value("checkpoint.format").value == "full"

@@ -52,7 +52,7 @@ def local_state_dict_with_fsdp2(
 
 
 def _fix(layout: Value[str]) -> Fix | None:
-    """The sharded format, in the key that has these words."""
+    """Propose the sharded format, in the key that has these words."""
     place = place_of(layout, *_KEYS)
     if place is None:
         return None

@@ -62,7 +62,7 @@ def optimizer_state_not_saved(
 
 
 def _fix(leaves: list[Value[bool]], stated: StatedKeys) -> Fix | None:
-    """Both parts saved, where keys of these very meanings leave them out."""
+    """Propose both parts saved, where keys of these very meanings leave them out."""
     changes = [change for leaf in leaves for change in _change(leaf, stated)]
     if len(changes) < len(leaves):
         return None

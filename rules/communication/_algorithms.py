@@ -13,7 +13,7 @@ FUNCTIONS = frozenset(
 
 
 def entries(text: str) -> list[tuple[str, str]]:
-    """Function (empty for all) and list of each entry."""
+    """Return the function (empty for all) and list of each entry."""
     text_lists: list[tuple[str, str]] = []
     for entry in text.split(";"):
         function, colon, names = entry.rpartition(":")
@@ -22,17 +22,17 @@ def entries(text: str) -> list[tuple[str, str]]:
 
 
 def tokens(names: str) -> list[str]:
-    """The names of one list, in lower case, without the negation."""
+    """Return the names of one list, in lower case, without the negation."""
     return [part.strip().lower() for part in names.removeprefix("^").split(",")]
 
 
 def negates(text: str) -> bool:
-    """Whether any entry excludes instead of selecting."""
+    """Return whether any entry excludes instead of selecting."""
     return any(names.startswith("^") for _, names in entries(text))
 
 
 def algorithms_of(text: str, function: str) -> set[str]:
-    """The names that are left for a function; the last fitting entry counts."""
+    """Return the names that are left for a function; the last fitting entry counts."""
     left: set[str] = set()
     for wanted, names in entries(text):
         if wanted in {"", function}:
@@ -41,7 +41,7 @@ def algorithms_of(text: str, function: str) -> set[str]:
 
 
 def has_tuner(environment: Environment) -> bool:
-    """Whether a tuner plugin or a tuner file decides."""
+    """Return whether a tuner plugin or a tuner file decides."""
     names = ("NCCL_TUNER_PLUGIN", "NCCL_TUNER_CONFIG_PATH", "NCCL_TUNER_CONFIG_FILE")
     result = (environment.find(name) for name in names)
     return any(

@@ -45,7 +45,7 @@ class Held(Record):
 def series_between_gpus(
     runs: CollectiveRuns, collectives: tuple[str, ...]
 ) -> Iterator[Series]:
-    """The runs of some collectives; none that hosts alone exchange."""
+    """Yield the runs of some collectives; none that hosts alone exchange."""
     for series in series_of(runs.each()):
         run = series.first
         is_judged = run.collective.is_known and collective_of(run) in collectives
@@ -59,14 +59,14 @@ def against_floors(
     about: Conditions,
     floors: Floors,
 ) -> Iterator[Verdict]:
-    """What is said of some collectives, of runs on the same machines together."""
+    """Yield what is said of some collectives, of runs on the same machines together."""
     for series in series_between_gpus(runs, collectives):
         result = held(series, about, floors)
         yield below_floor(result, floors.fail) if isinstance(result, Held) else result
 
 
 def held(series: Series, about: Conditions, floors: Floors) -> Held | Verdict:
-    """A series beside its floors, or why there is none."""
+    """Return a series beside its floors, or why there is none."""
     point = series.best(floors.least_bytes)
     if point is None:
         sizes = [
@@ -99,7 +99,7 @@ def held(series: Series, about: Conditions, floors: Floors) -> Held | Verdict:
 
 
 def below_floor(item: Held, fraction: float) -> Verdict:
-    """A pass, a failure, or what keeps it open."""
+    """Return a pass, a failure, or what keeps it open."""
     point, look = item.point, item.look
     low, high = look.lowest, look.highest
     least, most = low.fail_below or 0.0, high.fail_below or 0.0
@@ -148,7 +148,7 @@ def _remedy(look: Prospect) -> str:
 
 
 def _doubt(item: Held) -> str:
-    """Why a measurement that reaches its floor is no proof that all is well."""
+    """Return why a measurement that reaches its floor is no proof that all is well."""
     point, look = item.point, item.look
     run = point.run
     if look.plausible is not None and point.bus > look.plausible:

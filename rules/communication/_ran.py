@@ -44,7 +44,7 @@ class Setting:
 def setting(
     name: str, environment: Environment, taken: VariablesInForce
 ) -> Setting | None:
-    """The variable in the run; what the log says of it counts before the files."""
+    """Return the variable in the run; the log counts before the files."""
     for variable_in_force in taken.shown:
         if (
             variable_in_force.name.value == name
@@ -60,14 +60,14 @@ def setting(
 
 
 def several_nodes(communicator: Communicator) -> bool:
-    """Whether it spans nodes; raises MissingEvidence where the log does not tell."""
+    """Return whether it spans nodes; raises MissingEvidence if the log is silent."""
     if not communicator.nodes.is_known and communicator.links_by_network.or_else(0) > 0:
         return True
     return communicator.nodes.need() > 1
 
 
 def ranks_of_node(communicator: Communicator) -> int:
-    """How many of its ranks a node has; raises MissingEvidence."""
+    """Return how many of its ranks a node has; raises MissingEvidence."""
     number = communicator.ranks_per_node.value
     return (
         number
@@ -77,7 +77,7 @@ def ranks_of_node(communicator: Communicator) -> int:
 
 
 def networks(communicator: Communicator) -> list[str]:
-    """The networks that its processes chose."""
+    """Return the networks that its processes chose."""
     return (
         (communicator.network.value or "").split(", ")
         if communicator.network.value
@@ -88,7 +88,7 @@ def networks(communicator: Communicator) -> list[str]:
 def one_verdict(
     communicators: Communicators, judge: Judge, worked: Container[int | None] = ()
 ) -> Verdicts:
-    """One verdict on all: a job has dozens of communicators, and one remedy for all.
+    """Yield one verdict on all of a job's communicators, which share a remedy.
 
     A log that lacks some of the ranks proves no pass.
 

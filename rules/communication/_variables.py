@@ -12,7 +12,7 @@ from speccheck.validator.evidence.nccl_variables import AcrossNodes, NcclVariabl
 def compared(
     fleet: Fleet, catalogue: NcclVariables, across_nodes: AcrossNodes
 ) -> Differences:
-    """The variables of that kind, each over all nodes; nothing where none is set.
+    """Return the variables of that kind over all nodes; nothing where none is set.
 
     A node whose variables are not listed is undecided: result lines tell none.
     """

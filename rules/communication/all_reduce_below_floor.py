@@ -65,7 +65,7 @@ def all_reduce_below_floor(
 
 
 def _unseen(runs: CollectiveRuns) -> Verdicts:
-    """Runs that leave open what all-reduce between the GPUs reaches."""
+    """Yield runs that leave open what all-reduce between the GPUs reaches."""
     for run in runs.shown:
         if not run.collective.is_known:
             yield unknown(

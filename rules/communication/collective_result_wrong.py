@@ -66,7 +66,7 @@ def collective_result_wrong(run: CollectiveRun) -> Verdicts:
 
 
 def _is_seen_right(run: CollectiveRun) -> bool:
-    """Whether results were compared, and are known to have been right."""
+    """Return whether results were compared, and are known to have been right."""
     if any(number == 0 for number in run.wrong_values.or_else(())):
         return True
     return run.is_compared.value is True and run.out_of_bounds.value == 0

@@ -101,6 +101,6 @@ def _judged(
 
 
 def _is_listed(algorithm: str, listed: set[str]) -> bool:
-    """`collnet` names both of its kinds; case and `_` do not count."""
+    """Return whether it is listed; `collnet` names both kinds, `_` is ignored."""
     name = algorithm.lower().replace("_", "")
     return name in listed or ("collnet" in listed and name.startswith("collnet"))

@@ -90,7 +90,7 @@ _PLACES = (
 
 
 def _crosses_nodes(plan: TrainingPlan) -> bool:
-    """Whether data-parallel ranks lie on several nodes: tensor ranks are innermost."""
+    """Return whether data-parallel ranks lie on several nodes, outside tensor ranks."""
     ranks = plan.value("parallelism.data_parallel_size").need()
     local = plan.value("cluster.gpus_per_node").need()
     tensor = plan.value("parallelism.tensor_parallel_size").or_else(1)

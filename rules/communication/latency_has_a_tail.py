@@ -63,7 +63,7 @@ def latency_has_a_tail(run: CollectiveRun, limit: Tail) -> Verdicts:
 def _tails(
     run: CollectiveRun, most_bytes: int
 ) -> Iterator[tuple[float, int, float, float]]:
-    """Ratio, size, median and percentile of each small size that has them."""
+    """Yield the ratio, size, median and percentile of each small size that has them."""
     rows = zip(
         run.size_bytes.or_else(()),
         run.seconds.or_else(()),

@@ -54,6 +54,6 @@ def parameter_gather_without_reduce_overlap(
 
 
 def _fix(stated: StatedKeys) -> Fix | None:
-    """The flag beside the one that needs it."""
+    """Propose the flag beside the one that needs it."""
     key = the_flag(stated, "--overlap-param-gather")
     return flag_added(key.value_place, "--overlap-grad-reduce") if key else None

@@ -76,7 +76,7 @@ def rank_count_contradicted(run: CollectiveRun, limit: Digits) -> Verdicts:
 
 
 def _rates(run: CollectiveRun) -> Iterator[tuple[float, float]]:
-    """Both bandwidths of each size that has them."""
+    """Yield both bandwidths of each size that has them."""
     algorithm = run.algorithm_bytes_per_second.or_else(())
     bus = run.bus_bytes_per_second.or_else(())
     for value, other in zip(algorithm, bus, strict=False):

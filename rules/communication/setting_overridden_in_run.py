@@ -70,7 +70,7 @@ def _is_compared(variable_in_force: VariableInForce, variable: Variable) -> bool
 
 
 def _is_same(text: str, written: str) -> bool:
-    """As NCCL reads them: numbers by value, names whatever their case."""
+    """Return whether NCCL reads them alike: numbers by value, names in any case."""
     if text.strip().lower() == written.strip().lower():
         return True
     number = integer_seen(text)

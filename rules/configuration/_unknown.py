@@ -76,7 +76,7 @@ class UnknownKey(Record):
         return combined(f"rename {name} to {meant}", [change])
 
     def _may_be(self, meant: str) -> bool:
-        """Whether a value of this type may stand at the key that is meant."""
+        """Return whether a value of this type may stand at the key that is meant."""
         table, value = self.file.catalogue, self.key.value
         row = table.lookup(tuple(meant.split("."))) if table is not None else None
         kinds = set(row.type.split("|")) if row is not None else {"any"}
@@ -88,7 +88,7 @@ class UnknownKey(Record):
 
 
 def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
-    """Unknown keys of one file that its framework refuses, or that it passes over.
+    """Yield a file's unknown keys that its framework refuses or passes over.
 
     Nothing below an unknown block.
     """
@@ -128,7 +128,7 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
 
 
 def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
-    """The verdict on keys that a later release, or a fork, may have."""
+    """Return the verdict on keys that a later release, or a fork, may have."""
     table = keys[0].file.catalogue
     reader = table.reader if table else ""
     # The releases of a table of many readers are those of each.
@@ -153,7 +153,7 @@ def _is_telling(
     *,
     is_foreign: bool,
 ) -> bool:
-    """Whether the key is surely meant to be another one.
+    """Return whether the key is surely meant to be another one.
 
     A slip of the keyboard always tells, and nothing else where another parser may read
     the file. Another word does not when the key with the
@@ -169,6 +169,6 @@ def _is_telling(
 
 
 def _may_hold(table: FrameworkKeys, *, refused: bool) -> bool:
-    """Whether the framework treats any unknown key in this way."""
+    """Return whether the framework treats any unknown key in this way."""
     policies = (table.default_policy, *(row.policy for row in table.policies))
     return any((policy == "reject") == refused for policy in policies)

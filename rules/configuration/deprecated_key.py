@@ -98,7 +98,7 @@ def _gone(file: KeyedFile, table: FrameworkKeys) -> Iterator[tuple[StatedKey, Ke
 
 
 def _fix(file: KeyedFile, keys: Sequence[tuple[StatedKey, KeyRow]]) -> Fix | None:
-    """All keys by their new names; None where one of them means something else."""
+    """Propose all keys by their new names; None if one of them means something else."""
     fixes = [renamed_key(file, key, row) for key, row in keys]
     certain = [fix for fix in fixes if fix is not None]
     if len(certain) < len(fixes):

@@ -51,7 +51,7 @@ def duplicate_key(stated: StatedKeys) -> Verdicts:
 
 
 def _fix(twice_stated_key: TwiceStatedKey, *, refused: bool) -> Fix | None:
-    """Without the one that loses; where neither does, which is meant is not known."""
+    """Propose to drop the key that loses; where neither does, nothing."""
     if refused and not twice_stated_key.is_equal:
         return None
     says = f"delete the first {twice_stated_key.key}"

@@ -54,7 +54,7 @@ def pure_bf16_with_weight_sharding(
 
 
 def _fix(stated: StatedKeys) -> Fix | None:
-    """bf16 with weights in fp32 as well, unless that switch is stated already."""
+    """Propose bf16 with weights in fp32, unless that switch is stated already."""
     keys = [
         key
         for file in stated.files

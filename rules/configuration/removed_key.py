@@ -86,7 +86,7 @@ def removed_key(stated: StatedKeys) -> Verdicts:
 
 
 def _fix(file: KeyedFile, key: StatedKey, row: KeyRow) -> Fix | None:
-    """The new name, by which it counts again; where none is needed, nothing."""
+    """Propose the new name, by which it counts again; where none is needed, nothing."""
     table = file.catalogue
     if row.deprecated_by or table is None:
         return renamed_key(file, key, row)

@@ -98,7 +98,7 @@ def _unfilled(file: KeyedFile, stated: StatedKeys) -> Iterator[StatedKey]:
 
 
 def _is_declared(file: KeyedFile, value: str) -> bool:
-    """Whether a text says that it is to be given, or that another file may have it."""
+    """Return whether a text says that it must be filled in, maybe by another file."""
     table = file.catalogue
     is_composed = table is not None and table.family in _OF_OMEGACONF
     return is_composed and value.strip().startswith(("???", "${"))
@@ -114,7 +114,7 @@ def _is_unfilled(value: str) -> bool:
 
 
 def _filled_elsewhere(file: KeyedFile, stated: StatedKeys) -> set[KeyPath]:
-    """The keys to which another file, or a command line, gives a value."""
+    """Return the keys to which another file, or a command line, gives a value."""
     return {
         key.path
         for other in stated.files

@@ -112,7 +112,7 @@ def _faults(
 
 
 def _is_worded(taken: Accepted | None) -> bool:
-    """Whether no number or switch is wanted: a script gives such a name other words."""
+    """Return whether only words are taken, which a script may name otherwise."""
     return taken is not None and not {"boolean", "integer", "number"} & {*taken.types}
 
 

@@ -33,7 +33,7 @@ class Stages(Numbers):
 
 @rule(clause="META-001")
 def edition_not_pinned(declaration: Declaration, limit: Stages) -> Verdicts:
-    """Judge how the judgement was asked for."""
+    """Judge how the edition was chosen."""
     problems = [*_problems(declaration, limit)]
     for text, required, remedy in problems:
         yield fail(

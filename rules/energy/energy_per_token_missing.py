@@ -83,7 +83,7 @@ def _absent(metrics: Metrics, limit: Reported) -> Verdict:
 
 
 def _by_counters(metrics: Metrics) -> float | None:
-    """Joules per token of all GPUs with a counter; None where the logs have none.
+    """Return the joules per token of all GPUs with a counter; None without any.
 
     Raises MissingEvidence where there are counters that cannot be compared.
     """

@@ -10,7 +10,7 @@ _FOLDERS = "LD_LIBRARY_PATH"
 
 
 def has_library(wanted: str, part: str, texts: Iterable[str | None]) -> bool:
-    """Whether one of the libraries is what NCCL looks for.
+    """Return whether one of the libraries is what NCCL looks for.
 
     It tries the value as a file, and as the ending of libnccl-PART-VALUE.so
     (NVIDIA/nccl src/plugin/plugin_open.cc).

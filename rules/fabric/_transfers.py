@@ -40,7 +40,7 @@ class Point(Record):
 def line_of(
     transfer: RdmaTransfer, ports: RdmaPorts, instance: InstanceProfile
 ) -> Line:
-    """The rate of the line: by a snapshot, or by the type of the machine.
+    """Return the rate of the line: by a snapshot, or by the type of the machine.
 
     Raises MissingEvidence where none of them knows it.
     """
@@ -71,14 +71,14 @@ def line_of(
 
 
 def not_of_training(device: str | None) -> MissingEvidence:
-    """The type of the machine tells a rate, and not of which adapters."""
+    """Return that the type of the machine has a rate, but not of which adapters."""
     name = device or "the adapter"
     reason = f"whether {name} is one of the training adapters is not known"
     return MissingEvidence("rdma_ports", f"{reason}: give a snapshot beside it")
 
 
 def points_of(transfer: RdmaTransfer) -> list[Point]:
-    """What each size reached on average; raises MissingEvidence without any."""
+    """Return what each size reached on average; raises MissingEvidence without any."""
     rates = transfer.average_bytes_per_second
     pairs = zip(transfer.size_bytes.need(), rates.need(), strict=False)
     points = [
@@ -92,6 +92,6 @@ def points_of(transfer: RdmaTransfer) -> list[Point]:
 
 
 def is_of_latency(transfer: RdmaTransfer) -> bool:
-    """Whether the test measured latencies, and no bandwidth."""
+    """Return whether the test measured latencies, and no bandwidth."""
     is_timed = transfer.typical_seconds.is_known
     return is_timed and not transfer.average_bytes_per_second.is_known

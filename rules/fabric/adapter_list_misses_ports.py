@@ -87,7 +87,7 @@ def _number(port: RdmaPort) -> int:
 
 
 def _taken_besides(names: NameList, taken: list[RdmaPort]) -> list[str]:
-    """Devices taken because an entry that is itself a device begins their name."""
+    """Return the devices whose name begins with an entry that is itself a device."""
     if names.is_exact or names.is_excluding:
         return []
     devices = {rdma_port.device.need() for rdma_port in taken}

@@ -71,6 +71,6 @@ def adapter_slower_than_peers(
 
 
 def _same(transfer: RdmaTransfer) -> tuple[object, ...]:
-    """What two transfers must share to be compared."""
+    """Return what two transfers must share to be compared."""
     numbers = (transfer.operation, transfer.memory, transfer.is_bidirectional)
     return (*(value.need() for value in numbers), max(points_of(transfer)).size_bytes)

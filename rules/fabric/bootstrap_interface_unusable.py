@@ -80,7 +80,7 @@ def _taken(
 
 
 def _is_usable(interface: NetworkInterface) -> bool:
-    """Up, with an address; some drivers never tell their state."""
+    """Return whether it is up, with an address; some drivers never state it."""
     if interface.state.need() not in {"up", "unknown"}:
         return False
     has = (interface.has_ipv4, interface.has_ipv6)

@@ -86,7 +86,7 @@ def congestion_marks_ignored(
 
 
 def _sides(port: RdmaPort, interfaces: NetworkInterfaces) -> Sides:
-    """The priorities on which the port's interface answers marks, and heeds them."""
+    """Return priorities on which the port's interface answers marks, and heeds them."""
     name = port.network_interface.value
     for network_interface in interfaces.shown:
         if name and network_interface.name.value == name:
@@ -99,7 +99,7 @@ def _sides(port: RdmaPort, interfaces: NetworkInterfaces) -> Sides:
 
 
 def _fault(sides: Sides) -> str:
-    """Why no priority has both sides; empty where one has, or it is not known."""
+    """Return why no priority has both sides; empty if one has, or it is unknown."""
     answered, heeded = sides
     if answered.value == ():
         return "answered on no priority"

@@ -91,7 +91,7 @@ def gpudirect_rdma_missing(
 
 
 def _why(driver: Driver, host: Host, *, is_off: bool) -> str:
-    """Why dma-buf is no way."""
+    """Return why dma-buf is no way."""
     if is_off:
         return "NCCL_DMABUF_ENABLE=0 switches dma-buf off"
     kind = "proprietary " * (driver.kernel_module_is_open.value is False)

@@ -32,7 +32,7 @@ _NAME = "NCCL_COLLNET_ENABLE"
 def in_network_reduction_without_plugin(
     environment: Environment, driver: Driver
 ) -> Verdicts:
-    """Judge what was found where it is asked for."""
+    """Judge what is there where reduction is requested."""
     variable = environment.find(_NAME)
     if variable is None or integer_seen(variable.value or "") in {None, 0}:
         return

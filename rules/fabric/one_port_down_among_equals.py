@@ -78,7 +78,7 @@ def one_port_down_among_equals(
 
 
 def _equals(ports: RdmaPorts, devices: RdmaDevices) -> Iterator[list[RdmaPort]]:
-    """The ports of each type of board, by number: second ports are often unused."""
+    """Yield the ports of each board type by number: second ones are often unused."""
     boards = {rdma_device.name.need(): rdma_device for rdma_device in devices.each()}
     groups: dict[tuple[str, str, int], list[RdmaPort]] = {}
     for port in ports.each():

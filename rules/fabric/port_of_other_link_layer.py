@@ -88,7 +88,7 @@ def _groups(each: list[RdmaPort], devices: RdmaDevices) -> list[list[RdmaPort]]:
 
 
 def _odd(group: list[RdmaPort], limit: Peers) -> list[RdmaPort]:
-    """The few of a group that differ from the many."""
+    """Return the few of a group that differ from the many."""
     layers = [rdma_port.link_layer.need() for rdma_port in group]
     common = max(set(layers), key=layers.count)
     odd = [rdma_port for rdma_port in group if rdma_port.link_layer.need() != common]

@@ -58,7 +58,7 @@ def rack_switched_off(environment: Environment, gpus: Gpus) -> Verdicts:
 
 
 def _is_joined(gpus: Gpus) -> bool:
-    """Whether a GPU has registered with a fabric of several nodes."""
+    """Return whether a GPU has registered with a fabric of several nodes."""
     clusters = [gpu.fabric_cluster for gpu in gpus.shown]
     if any(
         cluster.value and not is_one_node_fabric(cluster.value) for cluster in clusters

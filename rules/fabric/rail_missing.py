@@ -86,7 +86,7 @@ def _is_good(port: RdmaPort, rate: float | None) -> bool:
 
 
 def _state(port: RdmaPort) -> str:
-    """mlx5_3 port 1 is DOWN (Polling) at 10 Gbit/s."""
+    """Return a state such as `mlx5_3 port 1 is DOWN (Polling) at 10 Gbit/s`."""
     text = f"{port.title} is {port.state.or_else('in no known state')}"
     if port.physical_state.is_known:
         text += f" ({port.physical_state.value})"

@@ -59,7 +59,7 @@ def rdma_modules_missing(
 
 
 def _has_infiniband(pci: PciDevices) -> bool:
-    """Whether there is an InfiniBand adapter of NVIDIA that has no RDMA device."""
+    """Return whether an InfiniBand adapter of NVIDIA has no RDMA device."""
     return any(
         pci_device.vendor.value == _MELLANOX
         and pci_device.pci_class.or_else("").startswith(_INFINIBAND_CLASS)

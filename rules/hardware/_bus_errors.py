@@ -28,7 +28,7 @@ class Counters(Record):
     without: tuple[str, ...]
 
     def need(self) -> bool:
-        """Whether there is one; raises MissingEvidence where one is not known."""
+        """Return whether there is one; raises MissingEvidence for an unknown one."""
         for _, leaf in self.counts:
             leaf.need()
         if self.without:
@@ -41,7 +41,7 @@ class Counters(Record):
 def _counters(
     gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, kind: str
 ) -> Counters:
-    """Of the driver for each GPU, and of the kernel for each GPU and RDMA device."""
+    """Return the driver's counters by GPU, and the kernel's by GPU and RDMA device."""
     known = {
         pci_device.address.value: pci_device
         for pci_device in devices.shown
@@ -62,7 +62,7 @@ def _counters(
 
 
 def _failure(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:
-    """A failure: so many errors of a device."""
+    """Return a failure: so many errors of a device."""
     return fail(
         f"{title} has counted {leaf.value:,} {kind} PCIe errors since boot; there "
         "should be none",

@@ -36,7 +36,7 @@ class Copy(Record):
 
 
 def copies_of(test: CopyTest) -> list[Copy]:
-    """The rates of a test; raises MissingEvidence where they fit no GPUs.
+    """Return the rates of a test; raises MissingEvidence where they fit no GPUs.
 
     A pair of one GPU with itself is none: the diagonal of a table. Nor is a copy within
     the host one of a GPU. A rate of zero is no result.
@@ -63,7 +63,7 @@ def _title(source: int | None, target: int | None) -> str:
 
 
 def direction_of(test: CopyTest) -> str:
-    """Which way it copies; raises MissingEvidence for a word that nobody knows."""
+    """Return which way it copies; raises MissingEvidence for an unknown word."""
     direction = test.direction.need()
     if direction not in WAYS:
         raise MissingEvidence(test.direction.name, f"no kind of copy: {direction!r}")
@@ -71,7 +71,7 @@ def direction_of(test: CopyTest) -> str:
 
 
 def is_one_way(test: CopyTest) -> bool:
-    """Whether copies run one way, one after another.
+    """Return whether copies run one way, one after another.
 
     What is known may settle it; raises MissingEvidence where it does not.
     """
@@ -82,14 +82,14 @@ def is_one_way(test: CopyTest) -> bool:
 
 
 def is_by_copy_engine(test: CopyTest) -> bool:
-    """Whether copies run one way, one after another, by the engine for them."""
+    """Return whether copies run one way, one after another, by the engine for them."""
     if test.method.value not in {None, _COPY_ENGINE}:
         return False
     return is_one_way(test) and test.method.need() == _COPY_ENGINE
 
 
 def need_number(number: float | None, name: str, cluster: Cluster) -> float:
-    """A number of a clause; raises MissingEvidence for GPUs that it has none for."""
+    """Return a number of a clause; raises MissingEvidence if these GPUs have none."""
     if number is None:
         needed = f"a published floor for {cluster.accelerator.need()}"
         raise MissingEvidence(needed, name)
@@ -97,12 +97,12 @@ def need_number(number: float | None, name: str, cluster: Cluster) -> float:
 
 
 def is_small(test: CopyTest, least: int) -> bool:
-    """Whether the copies are known to be too small to show what a link can do."""
+    """Return whether copies are surely too small to show what a link can do."""
     return test.size_bytes.or_else(least) < least
 
 
 def unseen(copies: list[Copy], test: CopyTest) -> MissingEvidence | None:
-    """Why some copies cannot be judged: the tool has no rate for them."""
+    """Return why some copies cannot be judged: the tool has no rate for them."""
     names = [copy_.title for copy_ in copies if copy_.bytes_per_second is None]
     if not names and copies:
         return None
@@ -114,7 +114,7 @@ def unseen(copies: list[Copy], test: CopyTest) -> MissingEvidence | None:
 def fast_enough(
     test: CopyTest, copies: list[Copy], profile: GpuProfile, floor: float
 ) -> Verdict:
-    """A pass of copies none of which was slow.
+    """Return a pass of copies none of which was slow.
 
     Raises MissingEvidence where a rate is missing, or is more than the link carries.
     """
@@ -127,7 +127,7 @@ def fast_enough(
 
 
 def most_of(direction: str, profile: GpuProfile) -> tuple[float, str] | None:
-    """What the link or the memory of a copy carries, one way, and how it is called.
+    """Return what a copy's link or memory carries one way, and its name.
 
     None where no limit is known of such a copy; raises MissingEvidence for a GPU that
     is not in the catalogue.
@@ -147,7 +147,7 @@ def most_of(direction: str, profile: GpuProfile) -> tuple[float, str] | None:
 
 
 def is_beyond(copies: list[Copy], direction: str, profile: GpuProfile) -> bool:
-    """Whether a rate cannot be; copy_beyond_link tells of it."""
+    """Return whether a rate cannot be, as copy_beyond_link says."""
     try:
         most = most_of(direction, profile)
     except MissingEvidence:

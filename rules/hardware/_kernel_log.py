@@ -50,7 +50,7 @@ def need_codes(events: KernelEvents, kind: str) -> None:
 
 
 def none_logged(log: KernelLog, events: KernelEvents, limit: Reach) -> Verdict:
-    """A pass: all lines could be read, and the log reaches back far enough."""
+    """Return a pass: all lines could be read, and the log reaches back far enough."""
     for event in events.each():
         event.event.need()
     need_reach(log, limit)
@@ -58,7 +58,7 @@ def none_logged(log: KernelLog, events: KernelEvents, limit: Reach) -> Verdict:
 
 
 def gpu_of(event: KernelEvent, gpus: Gpus) -> Gpu | None:
-    """The GPU that a line names by its address; None where it is not listed."""
+    """Return the GPU that a line names by its address; None where it is not listed."""
     address = event.pci_address.value
     if address is None or not gpus.count.is_known:
         return None
@@ -69,7 +69,7 @@ def gpu_of(event: KernelEvent, gpus: Gpus) -> Gpu | None:
 
 
 def is_recovered(gpu: Gpu | None) -> bool:
-    """Whether the driver says that nothing is left to be done for a GPU."""
+    """Return whether the driver says that nothing is left to be done for a GPU."""
     return (
         gpu is not None
         and gpu.recovery_action.value == NO_RECOVERY
@@ -79,13 +79,13 @@ def is_recovered(gpu: Gpu | None) -> bool:
 
 
 def title_of(event: KernelEvent, gpu: Gpu | None) -> str:
-    """How a message names the GPU of a line."""
+    """Return how a message names the GPU of a line."""
     address = event.pci_address.or_else("a GPU that the line does not name")
     return address if gpu is None else f"{gpu.title} ({address})"
 
 
 def times(event: KernelEvent) -> str:
-    """How often a line stands in the log."""
+    """Return how often a line stands in the log."""
     count = event.count.or_else(1)
     return "once" if count == 1 else f"{count:,} times"
 
@@ -101,7 +101,7 @@ _WHAT_TO_DO = {
 def critical(
     event: KernelEvent, gpu: Gpu | None, text: str, action: Action, next_time: str = ""
 ) -> Verdict:
-    """A failure of what a line says; next_time: what to do if it comes again."""
+    """Return a failure of what a line says; next_time: what to do if it comes again."""
     first = f"Drain the node, then {_WHAT_TO_DO.get(action, 'isolate it')}."
     return fail(
         f"{title_of(event, gpu)}: {text}; logged {times(event)}, and the driver does "
@@ -115,7 +115,7 @@ def critical(
 
 
 def undecided(event: KernelEvent, gpu: Gpu | None, text: str) -> Verdict:
-    """A line that does not tell by itself."""
+    """Return that a line does not settle it by itself."""
     return unknown(
         f"{title_of(event, gpu)}: {text}; logged {times(event)}",
         missing=[event.text.name],

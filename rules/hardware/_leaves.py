@@ -13,19 +13,19 @@ _DRIVER = "nvidia"
 
 
 def supported(*leaves: Value[Any]) -> tuple[Value[Any], ...]:
-    """The leaves that the GPU has: what it lacks by design says nothing of it."""
+    """Return the leaves that the GPU has; what it lacks by design says nothing."""
     return tuple(leaf for leaf in leaves if leaf.status != "not_supported")
 
 
 def needed(*leaves: Value[Any]) -> Iterator[Value[Any]]:
-    """The leaves that the GPU has; raises MissingEvidence for one that is not known."""
+    """Yield the leaves that the GPU has; raises MissingEvidence for an unknown one."""
     for leaf in supported(*leaves):
         leaf.need()
         yield leaf
 
 
 def short_banks(banks: Value[Numbers]) -> tuple[int, int]:
-    """How many banks of memory have few spare rows, and how many have none.
+    """Return how many banks of memory have few spare rows, and how many have none.
 
     None where the GPU does not count; raises MissingEvidence for half a count.
     """
@@ -39,20 +39,20 @@ def short_banks(banks: Value[Numbers]) -> tuple[int, int]:
 
 
 def is_gpu_function(device: PciDevice) -> bool:
-    """Whether a function on the bus is a GPU of NVIDIA, whatever drives it."""
+    """Return whether a function on the bus is a GPU of NVIDIA, under any driver."""
     is_display = device.pci_class.or_else("").startswith(_DISPLAY)
     return is_display and device.vendor.value == NVIDIA_VENDOR
 
 
 def is_gpu(device: PciDevice) -> bool:
-    """Whether a function on the bus is a GPU that the driver has, or should have."""
+    """Return whether a function on the bus is a GPU that the driver should have."""
     if not is_gpu_function(device) or device.is_virtual_function.value:
         return False
     return device.driver.or_else(_DRIVER) == _DRIVER
 
 
 def median(numbers: list[float]) -> float:
-    """The middle one, or the mean of the two."""
+    """Return the middle one, or the mean of the two."""
     ordered = sorted(numbers)
     middle = len(ordered) // 2
     if len(ordered) % 2:

@@ -14,13 +14,13 @@ from speccheck.validator.evidence.value import MissingEvidence, Value
 
 
 def links_up(gpu: Gpu) -> tuple[int, ...]:
-    """The numbers of its links that are up; raises MissingEvidence without states."""
+    """Return the numbers of links that are up; raises MissingEvidence without any."""
     states = gpu.nvlink_is_active.need()
     return tuple(link for link, is_up in enumerate(states) if is_up)
 
 
 def has_no_links(gpu: Gpu, profiles: GpuProfiles) -> bool:
-    """Whether it is sure that no link is up, so that there is nothing to judge."""
+    """Return whether surely no link is up, so that there is nothing to judge."""
     states = gpu.nvlink_is_active
     if states.status == "not_supported":
         return True
@@ -32,13 +32,13 @@ def has_no_links(gpu: Gpu, profiles: GpuProfiles) -> bool:
 
 
 def counts_as_before(gpu: Gpu, leaf: Value[Any], profiles: GpuProfiles) -> bool:
-    """Whether a leaf of NVLink 5 is missing of a GPU that is known to be older."""
+    """Return whether a leaf of NVLink 5 is missing of a GPU known to be older."""
     generation = profiles.of(gpu).nvlink_generation
     return not leaf.is_known and generation.or_else(NVLINK_5) < NVLINK_5
 
 
 def seen(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
-    """What is known of links that are up, by link; of all where no state is known.
+    """Return what is known of links that are up, by link; of all without states.
 
     The library counts from zero: a number below is none.
     """
@@ -55,7 +55,7 @@ def seen(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
 
 
 def need_all(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
-    """What is known of each link that is up; raises MissingEvidence for one unknown."""
+    """Return what is known of each link that is up; raises MissingEvidence."""
     result = seen(gpu, leaf)
     leaf.need()
     states = gpu.nvlink_is_active.need()
@@ -74,18 +74,18 @@ def need_type(gpu: Gpu) -> None:
 
 
 def ends(gpu: Gpu) -> dict[int, int]:
-    """By link that is up, what it ends at, where that is known."""
+    """Return by link that is up what it ends at, where that is known."""
     result = seen(gpu, gpu.nvlink_remote_type)
     return {link: end for link, end in result.items() if end != UNKNOWN_LINK_END}
 
 
 def ends_at_switch(gpu: Gpu) -> bool:
-    """Whether a link of it is known to end at a switch."""
+    """Return whether a link of it is known to end at a switch."""
     return LINK_TO_SWITCH in ends(gpu).values()
 
 
 def is_of_rack(gpus: Gpus, instance: InstanceProfile) -> bool:
-    """Whether its links should reach GPUs of other nodes; raises where it is unsure."""
+    """Return whether its links should reach other nodes; raises where unsure."""
     size = instance.nvlink_domain_size
     if not size.is_known or size.need() <= len(gpus.shown):
         return False
@@ -97,6 +97,6 @@ def is_of_rack(gpus: Gpus, instance: InstanceProfile) -> bool:
 
 
 def listed(links: Iterable[int]) -> str:
-    """Numbers of links, in words."""
+    """Return the numbers of links, in words."""
     numbers = [str(link) for link in sorted(links)]
     return f"link{'s' if numbers[1:] else ''} {', '.join(numbers)}"

@@ -89,7 +89,7 @@ def copies_slower_than_peers(test: CopyTest, limit: Distance) -> Verdicts:
 def _by_gpu(
     copies: list[Copy], direction: str
 ) -> Iterator[tuple[str, dict[int, float]]]:
-    """What is compared, and the rate of each GPU."""
+    """Yield what is compared, and the rate of each GPU."""
     if direction != PEER:
         yield f"copies {WAYS[direction]}", _medians(copies, of_sources=False)
         return

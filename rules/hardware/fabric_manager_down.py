@@ -76,7 +76,7 @@ def fabric_manager_down(
 
 
 def _has_switch(devices: PciDevices) -> bool:
-    """Whether a switch is a device of this machine, as those before NVLink 5 are."""
+    """Return whether a switch is a device of this machine, as before NVLink 5."""
     return any(
         pci_device.vendor.value == NVIDIA_VENDOR
         and pci_device.pci_class.or_else("").startswith(NVSWITCH_CLASS)

@@ -59,7 +59,7 @@ def gpu_memory_below_type(
 
 
 def _is_larger(item: Gpu, gpu: Gpu) -> bool:
-    """Whether a GPU of the same name shows more memory."""
+    """Return whether a GPU of the same name shows more memory."""
     total = gpu.memory_total_bytes.need()
     return (
         item.name.value == gpu.name.need()

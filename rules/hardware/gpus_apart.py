@@ -73,7 +73,7 @@ def _is_odd(status: int | None) -> bool:
 
 
 def _apart(gpu: Gpu, gpus: Gpus) -> Iterator[tuple[Gpu, str]]:
-    """Each other GPU behind the switches, and what is wrong with the path to it."""
+    """Yield each other GPU behind the switches, and what is wrong on the way."""
     if not ends_at_switch(gpu) or _is_partitioned(gpu):
         return
     for index, other in enumerate(gpus.shown):

@@ -94,7 +94,7 @@ def host_copy_slow(
 
 
 def _slot(profile: GpuProfile, gpus: Gpus, instance: InstanceProfile) -> str:
-    """Why the link of this machine cannot reach the floor of the type."""
+    """Return why the link of this machine cannot reach the floor of the type."""
     own = profile.pcie_generation_maximum.value
     numbers = [instance.pcie_generation_maximum.value]
     numbers += [gpu.pcie_generation_maximum.value for gpu in gpus.shown]

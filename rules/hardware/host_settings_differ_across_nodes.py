@@ -46,5 +46,5 @@ _ADVICE = Advice(
 
 @rule(clause="HW-164")
 def host_settings_differ_across_nodes(fleet: Fleet) -> Verdicts:
-    """Compare what the kernel was told and how it is set."""
+    """Compare the kernel's arguments and settings."""
     yield from uniform(fleet, _LEAVES, _ADVICE)

@@ -32,7 +32,7 @@ class Faults(Numbers):
 
 @rule(clause="HW-024")
 def memory_faults_in_history(gpu: Gpu, limit: Faults) -> Verdicts:
-    """Tell what the board has counted over its life."""
+    """Report what the board has counted over its life."""
     counts = (
         (gpu.ecc_uncorrected_aggregate, "uncorrectable memory errors"),
         (gpu.sram_uncorrected_aggregate, "uncorrectable SRAM errors"),

@@ -24,7 +24,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 @rule(clause="HW-134")
 def nccl_releases_differ(driver: Driver) -> Verdicts:
-    """Count the releases that were found."""
+    """Count the releases that are installed."""
     value = driver.nccl_versions
     releases = sorted({text for text in value.need() if text})
     if not releases:

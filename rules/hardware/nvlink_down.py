@@ -81,7 +81,7 @@ def _up(gpu: Gpu) -> int:
 
 
 def _is_left_alone(gpu: Gpu, gpus: Gpus, up: int) -> bool:
-    """Whether links of it may be down by design: alone, or partitioned."""
+    """Return whether links of it may be down by design: alone, or partitioned."""
     if not up and len(gpus.shown) == 1 and gpus.count.need() == 1:
         return True
     partitioned = gpu.mig_is_on
@@ -89,7 +89,7 @@ def _is_left_alone(gpu: Gpu, gpus: Gpus, up: int) -> bool:
 
 
 def _bridged(gpu: Gpu, profile: GpuProfile, instance: InstanceProfile) -> Verdicts:
-    """Nobody need fit a bridge; instance types whose domain spans GPUs have them."""
+    """Yield a verdict on bridged GPUs: only some instance types must have bridges."""
     active, up, domain = gpu.nvlink_is_active, _up(gpu), instance.nvlink_domain_size
     if not up:
         if domain.or_else(1) > 1 and domain.need_stated():

@@ -78,7 +78,7 @@ def nvlink_slow(gpu: Gpu, gpus: Gpus, profiles: GpuProfiles, limit: Speed) -> Ve
 
 
 def _fastest(gpu: Gpu, gpus: Gpus) -> int:
-    """Of all links of the GPUs of that name."""
+    """Return the fastest of all links of the GPUs of that name."""
     speeds = (
         seen(item, item.nvlink_speed_mbyte_per_second).values()
         for item in gpus.shown

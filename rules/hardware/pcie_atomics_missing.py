@@ -26,7 +26,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 @rule(clause="HW-141")
 def pcie_atomics_missing(gpu: Gpu) -> Verdicts:
-    """Tell of a GPU that none reaches."""
+    """Report a GPU that none reaches."""
     mask = gpu.pcie_atomics_to_gpu
     if mask.status == "not_supported":
         return

@@ -98,7 +98,7 @@ def readings_unlike_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
 
 
 def _of_other_size(fleet: Fleet, limit: Limits) -> set[str]:
-    """Nodes with another memory altogether, which is told as that."""
+    """Return the nodes with another memory altogether, which is another finding."""
     total = ComparedNodes(
         "host.memory_total_bytes", "memory", share=limit.available_below
     )

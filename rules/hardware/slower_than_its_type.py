@@ -83,7 +83,7 @@ def slower_than_its_type(
 
 
 def _is_exceeded(gpu: Gpu, gpus: Gpus, field: str) -> bool:
-    """Whether a GPU of the same name reaches more."""
+    """Return whether a GPU of the same name reaches more."""
     result = getattr(gpu, field).need()
     return any(
         item.name.value == gpu.name.value and getattr(item, field).or_else(0) > result

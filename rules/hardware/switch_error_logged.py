@@ -71,7 +71,7 @@ def switch_error_logged(
 
 
 def _are_recovered(gpus: Gpus) -> bool:
-    """Whether the driver says of all GPUs that nothing is left to be done."""
+    """Return whether the driver says of all GPUs that nothing is left to be done."""
     if not gpus.count.is_known or not gpus.each():
         return False
     return all(is_recovered(gpu) for gpu in gpus.each())

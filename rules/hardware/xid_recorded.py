@@ -34,7 +34,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 @rule(clause="HW-038")
 def xid_recorded(events: KernelEvents, gpus: Gpus, catalogue: XidCatalogue) -> Verdicts:
-    """Tell of each code that blocks nothing, and of those that were recovered from."""
+    """Report each code that blocks nothing, and those that were recovered from."""
     is_clean = True
     for event in events.each():
         code = event.code.value

@@ -9,7 +9,7 @@ TERA = 1e12
 
 
 def peak_of(product: MatrixProduct, profile: GpuProfile) -> Value[float]:
-    """The dense peak for the type of the product, in 1e12 operations a second.
+    """Return the dense peak for the type of the product, in 1e12 operations a second.
 
     Raises MissingEvidence for a type whose peak the catalogue does not have.
     """
@@ -30,7 +30,7 @@ def need_gpu(product: MatrixProduct) -> None:
 
 
 def shape(product: MatrixProduct) -> str:
-    """Rows, columns and depth, as people write them."""
+    """Return the rows, columns and depth, as people write them."""
     sizes = product.rows, product.columns, product.depth
     known = [str(size.value) for size in sizes if size.is_known]
     return " x ".join(known) or "unknown size"

@@ -76,7 +76,7 @@ def dimensions_off_the_matrix_grid(
 
 
 def _is_vocabulary_off(model: Model, tensor: int, tile: int) -> bool:
-    """Whether the vocabulary of a rank, as it is padded, is surely off the tile.
+    """Return whether the vocabulary of a rank, as it is padded, is surely off the tile.
 
     Most tokenizers are on it by themselves: of one that is not known the multiple to
     which it is padded says nothing.

@@ -82,6 +82,6 @@ def _need_size(product: MatrixProduct, least: int) -> None:
 
 
 def _power_share(product: MatrixProduct) -> float:
-    """The power limit in force as a share of the default, at most 1."""
+    """Return the power limit in force as a share of the default, at most 1."""
     limit, default = product.power_limit_watts, product.power_limit_default_watts
     return min(1.0, limit.need() / default.need())

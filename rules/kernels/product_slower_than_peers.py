@@ -67,7 +67,7 @@ def product_slower_than_peers(
 
 
 def _same(product: MatrixProduct) -> tuple[object, ...]:
-    """What two products must share to be compared."""
+    """Return what two products must share to be compared."""
     sizes = product.rows, product.columns, product.depth
     numbers = (product.gpu, product.data_type, *sizes)
     return tuple(value.need() for value in numbers)

@@ -9,7 +9,7 @@ Degree = tuple[str, Value[int]]
 
 
 def model_parallel(parallelism: Parallelism) -> tuple[Degree, ...]:
-    """Degrees that cut one replica of the model; Ulysses groups only where known."""
+    """Return the degrees that cut a replica of the model; Ulysses groups if known."""
     degrees = (
         ("tensor", parallelism.tensor_parallel_size),
         ("pipeline", parallelism.pipeline_parallel_size),
@@ -21,21 +21,21 @@ def model_parallel(parallelism: Parallelism) -> tuple[Degree, ...]:
 
 
 def known(degrees: tuple[Degree, ...]) -> tuple[Degree, ...]:
-    """Those whose value is known and cuts anything."""
+    """Return those whose value is known and cuts anything."""
     return tuple(degree for degree in degrees if degree[1].or_else(1) != 1)
 
 
 def product(degrees: tuple[Degree, ...]) -> int:
-    """The product of the known degrees."""
+    """Return the product of the known degrees."""
     return prod(degree.or_else(1) for _, degree in degrees)
 
 
 def as_text(degrees: tuple[Degree, ...]) -> str:
-    """`tensor 8 x pipeline 4 = 32`."""
+    """Return the degrees such as `tensor 8 x pipeline 4 = 32`."""
     factors = " x ".join(f"{name} {degree.value}" for name, degree in degrees)
     return f"{factors} = {product(degrees):,}"
 
 
 def values(degrees: tuple[Degree, ...]) -> list[Value[int]]:
-    """The leaves, for the places of a verdict."""
+    """Return the leaves, for the places of a verdict."""
     return [degree for _, degree in degrees]

@@ -59,7 +59,7 @@ def activation_offload_without_recompute(
 
 
 def _fix(names: tuple[str, str], stated: StatedKeys) -> Fix | None:
-    """Checkpointing on, where it is stated as off, else beside the offloading."""
+    """Propose checkpointing, where it is stated as off, else beside the offloading."""
     inner, outer = (
         [key for file in stated.files for key in file.keys if key.path == (name,)]
         for name in names

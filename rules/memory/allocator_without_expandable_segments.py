@@ -86,7 +86,7 @@ def allocator_without_expandable_segments(
 
 
 def _fix(variable: Variable | None, text: str) -> Fix | None:
-    """Expandable segments beside what the variable says already."""
+    """Propose expandable segments beside what the variable says already."""
     if variable is None or not text or variable.value != text:
         return None
     words = [part for part in text.split(",") if not part.strip().startswith(_SEGMENTS)]

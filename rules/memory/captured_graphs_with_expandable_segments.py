@@ -77,7 +77,7 @@ def captured_graphs_with_expandable_segments(
 
 
 def _capturing(stated: StatedKeys) -> StatedKey | None:
-    """The flag that surely turns graphs on, those of Transformer Engine first."""
+    """Return the flag that surely turns graphs on, Transformer Engine's first."""
     stated_keys = [
         key
         for file in stated.files

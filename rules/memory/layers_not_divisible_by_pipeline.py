@@ -65,7 +65,7 @@ def layers_not_divisible_by_pipeline(
 
 
 def _counted(stated: StatedKeys) -> list[Place]:
-    """Where the embedding and the loss are counted as layers."""
+    """Return where the embedding and the loss are counted as layers."""
     return [
         key.place
         for file in stated.files

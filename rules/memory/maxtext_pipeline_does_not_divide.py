@@ -83,7 +83,7 @@ def maxtext_pipeline_does_not_divide(
 
 
 def _positive(stated: StatedKeys) -> dict[str, StatedKey]:
-    """The keys that MaxText does not work out itself."""
+    """Return the keys that MaxText does not work out itself."""
     return {
         str(key.path[0]): key
         for file in stated.files

@@ -115,7 +115,7 @@ _ADAPTERS = "If adapters alone are trained, say so: --role lora."
 
 
 def _arithmetic(forecast: Forecast) -> str:
-    """The parts of the lower bound, each with its numbers."""
+    """Return the parts of the lower bound, each with its numbers."""
     states, kept = forecast.named("states"), forecast.named("activations")
     text = f"states {gigabytes(states.need().lower)}: {states.note}"
     if kept.estimate is not None and kept.estimate.lower:

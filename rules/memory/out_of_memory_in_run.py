@@ -98,7 +98,7 @@ def _counters(metrics: Metrics, name: str) -> list[Metric]:
 
 
 def _steps(counter: Metric, metrics: Metrics) -> int:
-    """The steps that a counter spans, or the run where the counter has none."""
+    """Return the steps that a counter spans, or the run where the counter has none."""
     steps = [sample.step for sample in samples_of(counter) if sample.step is not None]
     if not steps:
         readings = (

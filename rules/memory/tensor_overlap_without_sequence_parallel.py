@@ -61,7 +61,7 @@ def tensor_overlap_without_sequence_parallel(
 
 
 def _fix(stated: StatedKeys, *, is_on_one_rank: bool) -> Fix | None:
-    """The overlap removed where there is nothing to overlap, else what it needs."""
+    """Propose no overlap where there is nothing to overlap, else what it needs."""
     key = the_flag(stated, "--tp-comm-overlap")
     if key is None:
         return None

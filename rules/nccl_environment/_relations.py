@@ -87,7 +87,7 @@ def _failure(match: RelationMatch, cost: str) -> Verdict:
 
 
 def _fix(match: RelationMatch) -> Fix | None:
-    """The change of the row, where what it changes is set in files."""
+    """Propose the change of the row, where what it changes is set in files."""
     set_here = {cause.name: cause for cause in (*match.causes, *match.dropped)}
     wanted = dict(match.relation.fix)
     if wanted.pop(DROPPED, "") is None:

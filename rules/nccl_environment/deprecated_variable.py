@@ -78,7 +78,7 @@ def _remedy(row: VariableRow, environment: Environment) -> str:
 def _fix(
     variable: Variable, row: VariableRow, environment: Environment, run: Run
 ) -> Fix | None:
-    """The new name, unless that is set as well; an older release reads the old one."""
+    """Propose the new name, unless it is set too; older releases read the old one."""
     if not row.replacement:
         return without_variables([variable])
     if not row.renamed or environment.sets(row.replacement):

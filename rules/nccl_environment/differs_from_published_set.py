@@ -69,7 +69,7 @@ def differs_from_published_set(
 
 
 def _fix(variable: Variable, values: list[str]) -> Fix | None:
-    """The published value, where there is one; `*` stands for any."""
+    """Propose the published value, where there is one; `*` stands for any."""
     if len(set(values)) > 1 or values[0] == ANY:
         return None
     return variable_set(variable, values[0])

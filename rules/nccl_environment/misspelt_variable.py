@@ -67,7 +67,7 @@ def misspelt_variable(
 def _fix(
     variable: Variable, meant: str, environment: Environment, nccl: NcclVariables
 ) -> Fix | None:
-    """The name that is meant, in its present form; what it says takes effect then."""
+    """Propose the name that is meant, in its present form, which takes effect then."""
     row = nccl.lookup(meant)
     name = row.replacement if row is not None and row.renamed else meant
     if environment.sets(meant) or environment.sets(name):

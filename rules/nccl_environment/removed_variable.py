@@ -81,7 +81,7 @@ def removed_variable(
 
 
 def _fix(variable: Variable, row: VariableRow, environment: Environment) -> Fix | None:
-    """Deleted where nothing takes its place; a new name makes it count again."""
+    """Propose to delete it, or the new name, by which it counts again."""
     if not row.replacement:
         return without_variables([variable])
     if not row.renamed or environment.sets(row.replacement):

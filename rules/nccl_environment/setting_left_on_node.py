@@ -79,7 +79,7 @@ def setting_left_on_node(
 
 
 def _why_not(variable: Variable, nccl: NcclVariables, limit: Settings) -> str:
-    """What the value costs; empty where it costs nothing."""
+    """Return what the value costs; empty where it costs nothing."""
     name, value = variable.name, variable.value
     if not value:
         return ""

@@ -61,7 +61,7 @@ def unreadable_configuration_line(
 def _fix(
     variable: Variable, name: str, text: str, environment: Environment
 ) -> Fix | None:
-    """The line as NCCL reads it; what was lost takes effect then."""
+    """Propose the line as NCCL reads it; what was lost takes effect then."""
     if " #" in (variable.value or "") or (
         environment.sets(name) and name != variable.name
     ):

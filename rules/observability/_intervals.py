@@ -49,7 +49,7 @@ class Kept(Record):
 def kept(
     title: str, series: Metric, gaps: Sequence[float], limit: Keeping
 ) -> Kept | None:
-    """How a series with such gaps keeps its interval; None without any gap."""
+    """Return how a series with such gaps keeps its interval; None without any gap."""
     result = adherence(gaps)
     return result and Kept(title, series, result, tuple(_faults(result, limit)))
 
@@ -68,7 +68,7 @@ def _faults(result: Adherence, limit: Keeping) -> Iterator[str]:
 
 
 def better(item: Kept | None, other: Kept | None) -> Kept | None:
-    """Of two series of the same thing, the one that keeps the interval better."""
+    """Return the one of two equal series that keeps the interval better."""
     if item is None or other is None:
         return item or other
     return min(
@@ -82,7 +82,7 @@ def training_gaps(
     steps: int,
     seconds: float,
 ) -> list[float]:
-    """In intervals of so many steps or seconds, whichever is longer.
+    """Return gaps in intervals of so many steps or seconds, whichever is longer.
 
     Without the time in windows, and without gaps at which steps begin anew.
     """
@@ -108,7 +108,7 @@ def _training_gaps(
 
 
 def _in_order(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """By time where all have one; otherwise as the log has them."""
+    """Return them by time where all have one; otherwise as the log has them."""
     timed = [(sample.time, sample) for sample in samples if sample.time is not None]
     if len(timed) < len(samples):
         return samples
@@ -116,7 +116,7 @@ def _in_order(samples: Sequence[Sample]) -> Sequence[Sample]:
 
 
 def frames_of(metrics: Metrics, dictionary: MetricDictionary) -> Frames:
-    """From when to when each run trained; under None for all runs together."""
+    """Return when each run trained; None stands for all runs together."""
     times: dict[str | None, list[float]] = {}
     for metric in series_of(metrics, (m.id for m in dictionary.of_clause("OBS-003"))):
         for sample in samples_of(metric):
@@ -138,7 +138,7 @@ def names_by_step(metrics: Metrics, names: Iterable[str]) -> list[str]:
 
 
 def sampling_gaps(series: Metric, frame: tuple[float, float]) -> list[float]:
-    """Seconds between samples, and from them to the ends of the training.
+    """Return the seconds between samples, and from them to the ends of the training.
 
     None where the training loop logs them.
     """

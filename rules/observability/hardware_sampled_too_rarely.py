@@ -96,7 +96,7 @@ def hardware_sampled_too_rarely(
 
 
 def _hardware(dictionary: MetricDictionary, limit: Hardware) -> Iterator[str]:
-    """Yield the metrics of the hardware that are asked for at the interval."""
+    """Yield the metrics of the hardware that are due at the interval."""
     return (
         entry.id
         for entry in dictionary.entries.values()

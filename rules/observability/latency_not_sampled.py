@@ -85,7 +85,7 @@ def latency_not_sampled(
 def _ends(
     metrics: Metrics, logs: RunLogs, dictionary: MetricDictionary
 ) -> Iterator[float]:
-    """When training ends, or the logs of the latency where none tells of it.
+    """Yield when training ends, or the latency's logs where nothing states it.
 
     Raises MissingEvidence where that is not known.
     """

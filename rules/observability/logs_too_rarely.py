@@ -88,7 +88,7 @@ def _shortest_step(plan: TrainingPlan) -> float:
 
 
 def _remedy(interval: Value[int], limit: LogLimit) -> str:
-    """The key that states the interval; the clause's own remedy for a default."""
+    """Return the key that states the interval; the clause's remedy for a default."""
     if not interval.places:
         return ""
     return f"Set {interval.places[0].key} to {limit.log_steps} or less."

@@ -54,7 +54,7 @@ class Mapping(Numbers):
 def metric_of_unclear_meaning(
     metrics: Metrics, dictionary: MetricDictionary, limit: Mapping
 ) -> Verdicts:
-    """Judge each required series; the same fault of one metric is told once."""
+    """Judge each required series; the same fault of a metric is reported once."""
     result: dict[str, Verdict] = {}
     judged = 0
     there = {metric.metric.value for metric in metrics.each() if metric.metric.is_known}

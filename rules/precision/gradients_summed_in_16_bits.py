@@ -82,7 +82,7 @@ _WORDS = {
 
 
 def _fix(dtype: Value[str]) -> Fix | None:
-    """The word for fp32 in the key that names the format."""
+    """Propose the word for fp32 in the key that names the format."""
     for key, word in _WORDS.items():
         place = place_of(dtype, key)
         if place is not None:

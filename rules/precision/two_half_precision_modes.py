@@ -65,14 +65,14 @@ def two_half_precision_modes(
 
 
 def _is_off(switch: Value[bool]) -> bool:
-    """Whether the mode is off; a text such as `auto` leaves that open."""
+    """Return whether the mode is off; a text such as `auto` leaves that open."""
     return switch.value is False or (not switch.is_known and not switch.places)
 
 
 def _fix(
     precision: Precision, cluster: Cluster, stated: StatedKeys, limit: Modes
 ) -> Fix | None:
-    """The other mode than that of the GPU goes off, where the GPU is known."""
+    """Propose to switch off the mode that the GPU does not want, if it is known."""
     if not cluster.compute_capability.is_known:
         return None
     generation = cluster.compute_capability.need()

@@ -50,7 +50,7 @@ class Drill(Record):
 
 
 def drills_of(events: RunEvents, logs: RunLogs) -> list[Drill]:
-    """All drills that events name, in the order of the logs."""
+    """Return all drills that events name, in the order of the logs."""
     by_name: dict[str, list[RunEvent]] = {}
     for run_event in events.shown:
         if run_event.drill.value and run_event.event.value in _PHASES:
@@ -70,7 +70,7 @@ def drills_of(events: RunEvents, logs: RunLogs) -> list[Drill]:
 
 
 def _parts(events: Sequence[RunEvent]) -> list[list[RunEvent]]:
-    """The events of each drill of one name.
+    """Return the events of each drill of one name.
 
     Several logs may each call its own drill so; or they tell of parts of one.
     """
@@ -114,7 +114,7 @@ def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Dri
 
 
 def _times(events: Sequence[RunEvent]) -> dict[str, float]:
-    """When each happened: the first word of a failure, the last of what follows."""
+    """Return when each happened: a failure's first word, the last of what follows."""
     times: dict[str, float] = {}
     for event in events:
         name, time = event.event.value, event.time.value
@@ -126,7 +126,7 @@ def _times(events: Sequence[RunEvent]) -> dict[str, float]:
 
 
 def _clocks(events: Sequence[RunEvent], logs: Sequence[RunLog]) -> str:
-    """Why times of several logs do not compare; empty where they do."""
+    """Return why times of several logs do not compare; empty where they do."""
     numbers = {event.log.value for event in events}
     if None in numbers:
         return "in which log its events stand is not told"

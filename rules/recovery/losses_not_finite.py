@@ -70,7 +70,7 @@ def losses_not_finite(metrics: Metrics, limit: NonFinite) -> Verdicts:
 
 
 def _longest_row(series: Metric) -> list[Sample]:
-    """None where the log does not say that any is no number."""
+    """Return the losses; None where the log does not say that any is no number."""
     if series.not_finite.value == 0:
         return []
     rows = [

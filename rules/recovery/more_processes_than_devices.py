@@ -64,7 +64,7 @@ def more_processes_than_devices(
 def _fix(
     variable: Variable, devices: list[str], processes: int, cluster: Cluster
 ) -> Fix | None:
-    """As many devices as processes, where the node has them and they are counted."""
+    """Propose as many devices as processes, if the node has them and counts them."""
     all_of_them = [str(index) for index in range(processes)]
     if not set(devices) <= set(all_of_them):
         return None

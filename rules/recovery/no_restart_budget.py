@@ -73,12 +73,12 @@ def no_restart_budget(
 
 
 def _related(recovery: Recovery) -> list[Value[str]]:
-    """The launcher, where its default number of restarts has no place."""
+    """Return the launcher, where its default number of restarts has no place."""
     return [] if recovery.max_restarts.places else [recovery.launcher]
 
 
 def _fix(recovery: Recovery, limit: RestartLimit) -> Fix | None:
-    """One way to start again, where a file rules it out: the scheduler's first.
+    """Propose one way to start again where a file rules it out, the scheduler first.
 
     A job that does not resume begins anew, over what it has saved.
     """

@@ -44,7 +44,7 @@ class Straggler(Numbers):
 
 @rule(clause="FT-010", confidence="calibrated")
 def rank_slower_than_others(metrics: Metrics, limit: Straggler) -> Verdicts:
-    """Judge the slowest rank of each window; the worst of all is told."""
+    """Judge the slowest rank of each window; the worst of all is reported."""
     series = {
         metric.rank.value: metric
         for metric in series_of(metrics, ["train.step_time.rank"])

@@ -44,7 +44,7 @@ class Recovery(Numbers):
 def recovery_drill_too_slow(
     events: RunEvents, logs: RunLogs, limit: Recovery
 ) -> Verdicts:
-    """Judge all drills together; what cannot be told of one is told of it."""
+    """Judge all drills together; what a drill leaves open is reported of it."""
     drills = drills_of(events, logs)
     judged = [drill for drill in drills if drill.seconds is not None]
     if not drills and limit.absent_is != "unknown":

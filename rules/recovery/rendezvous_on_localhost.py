@@ -79,7 +79,7 @@ def _is_for_rank_zero(stated: StatedKeys) -> bool:
 
 
 def _is_literal(text: str, places: tuple[Place, ...]) -> Iterator[bool]:
-    """Whether each place holds the text itself, and no variable that may be set."""
+    """Yield whether each place holds the text itself, not a variable."""
     return (place.span is None or place.span.length == len(text) for place in places)
 
 

@@ -29,7 +29,7 @@ _DIGITS = re.compile(r"[\d,]+")
 
 @rule(clause="FT-041")
 def report_unread(fleet: Fleet) -> Verdicts:
-    """Tell the reports by what is wrong with them."""
+    """Name the reports by what is wrong with them."""
     known = {node.name for node in fleet.nodes}
     by_problem: dict[str, list[Unread]] = {}
     for unread in fleet.attendance.unread:

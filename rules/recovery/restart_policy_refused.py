@@ -73,7 +73,7 @@ def _fix(
     allowed: Sequence[str],
     keys: Mapping[KeyPath, StatedKey],
 ) -> Fix:
-    """The policy set, beside the containers where none is stated."""
+    """Propose the policy, beside the containers where none is stated."""
     value = allowed[-1]
     says = f"set restartPolicy to {value}"
     because: SafeBecause = "only value" if len(allowed) == 1 else ""
@@ -84,7 +84,7 @@ def _fix(
 
 
 def _jobs(file: KeyedFile, keys: Mapping[KeyPath, StatedKey]) -> Iterator[KeyPath]:
-    """Where the specs of Jobs lie that have a pod template."""
+    """Yield where the specs of Jobs lie that have a pod template."""
     if file.format == _JOB:
         if ("spec", *_POD) in keys:
             yield ("spec",)
@@ -96,5 +96,5 @@ def _jobs(file: KeyedFile, keys: Mapping[KeyPath, StatedKey]) -> Iterator[KeyPat
 
 
 def _is_filled_in(file: KeyedFile, failures: StatedKey | None) -> bool:
-    """Whether a policy that is not stated becomes OnFailure, and that will do."""
+    """Return whether a policy not stated becomes OnFailure, which will do."""
     return file.format == _JOB_SET and failures is None

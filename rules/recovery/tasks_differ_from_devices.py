@@ -64,7 +64,7 @@ def tasks_differ_from_devices(recovery: Recovery, stated: StatedKeys) -> Verdict
 
 
 def _devices(file: KeyedFile) -> StatedKey | None:
-    """The devices of Lightning's trainer, where a file of NeMo states them."""
+    """Return the devices of Lightning's trainer, where a file of NeMo states them."""
     if not file.format.startswith("nemo1"):
         return None
     paths = (("trainer", "devices"), ("training", "trainer", "devices"))

@@ -94,7 +94,7 @@ def transport_retries_outlast_watchdog(
 
 
 def _uses_libfabric(environment: Environment) -> bool:
-    """Whether a provider of libfabric is set up, or an interface of Slingshot named."""
+    """Return whether a libfabric provider or a Slingshot interface is set."""
     interface = environment.find("NCCL_SOCKET_IFNAME")
     text = None if interface is None else interface.value
     return (text or "").lstrip("=").startswith("hsn") or any(
@@ -105,7 +105,7 @@ def _uses_libfabric(environment: Environment) -> bool:
 def _number(
     variable: Variable | None, nccl: NcclVariables, name: str, used: tuple[int, ...]
 ) -> int:
-    """The number that is set, else NCCL's own default."""
+    """Return the number that is set, else NCCL's own default."""
     if variable is None:
         default = nccl.default(name, used)
         if default is None:

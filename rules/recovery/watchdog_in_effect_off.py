@@ -35,7 +35,7 @@ class LongestTimeout(Numbers):
 def watchdog_in_effect_off(
     communication: Communication, cluster: Cluster, run: Run, limit: LongestTimeout
 ) -> Verdicts:
-    """Judge the timeout of collectives, whatever it must outlast."""
+    """Judge the timeout of collectives, without regard to what it must outlast."""
     if run.role.value == "debug" or cluster.world_size.or_else(2) <= 1:
         return
     timeout = communication.timeout_seconds

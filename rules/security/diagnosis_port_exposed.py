@@ -47,7 +47,7 @@ def diagnosis_port_exposed(environment: Environment) -> Verdicts:
 
 
 def _fix(variable: Variable) -> Fix | None:
-    """The same port on the node alone, where one is named."""
+    """Propose the same port on the node alone, where one is named."""
     port = (variable.value or "").strip().rpartition(":")[2]
     if not port.isdecimal():
         return None

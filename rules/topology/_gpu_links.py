@@ -29,7 +29,7 @@ class Expected(Record):
 def expected_generation(
     gpu: Gpu, gpus: Gpus, profile: GpuProfile, machine: InstanceProfile
 ) -> Expected:
-    """By the best of its peers, and by board and machine type together.
+    """Return the best of its peers, of its board and of its machine type.
 
     Nothing better can be where the link does what the GPU can do by itself, or what the
     best slot gives it.
@@ -56,7 +56,7 @@ def expected_generation(
 def expected_width(
     gpu: Gpu, gpus: Gpus, devices: PciDevices, host: Host, profile: GpuProfile
 ) -> Expected:
-    """By the widest of its peers, by the socket, and by the slot on bare metal."""
+    """Return the widest of its peers, of its socket, and of its slot on bare metal."""
     leaf = gpu.pcie_width
     least, by = _best(gpu, gpus, leaf), "its peers have"
     if profile.form_factor.value == _SOLDERED:
@@ -77,7 +77,7 @@ def expected_width(
 
 
 def _best(gpu: Gpu, gpus: Gpus, leaf: Value[int]) -> int:
-    """The highest value of that leaf among the GPUs of the same model."""
+    """Return the highest value of that leaf among the GPUs of the same model."""
     model, name = gpu.name.value, leaf.name.rpartition(".")[2]
     peers = [gpu for gpu in gpus.shown if model and gpu.name.value == model]
     result = [getattr(peer, name).or_else(0) for peer in peers]
@@ -85,7 +85,7 @@ def _best(gpu: Gpu, gpus: Gpus, leaf: Value[int]) -> int:
 
 
 def _stated(leaf: Value[int]) -> int:
-    """A number that a machine may be taken out of service by; 0 for none."""
+    """Return a number that a machine may be taken out of service by; 0 for none."""
     try:
         return leaf.need_stated()
     except MissingEvidence:
@@ -93,7 +93,7 @@ def _stated(leaf: Value[int]) -> int:
 
 
 def _slot(gpu: Gpu, devices: PciDevices, host: Host) -> int | None:
-    """The lanes of the port above a GPU, on bare metal."""
+    """Return the lanes of the port above a GPU, on bare metal."""
     known = by_address(devices)
     device = known.get(gpu.pci_address.or_else(""))
     if device is None or host.virtualisation.value != "none":

@@ -12,7 +12,7 @@ NO_PORT = "the port above the device is not in the snapshot"
 
 
 def by_address(devices: PciDevices) -> dict[str, PciDevice]:
-    """The devices that tell their address."""
+    """Return the devices by their address, where they state it."""
     return {
         pci_device.address.need(): pci_device
         for pci_device in devices.shown
@@ -21,23 +21,23 @@ def by_address(devices: PciDevices) -> dict[str, PciDevice]:
 
 
 def above(device: PciDevice) -> tuple[str, ...]:
-    """The addresses above a device, from the root port down."""
+    """Return the addresses above a device, from the root port down."""
     return tuple(text for text in device.ancestors.need() if text)
 
 
 def port_above(device: PciDevice, known: dict[str, PciDevice]) -> PciDevice | None:
-    """The other end of the link of a device; None where nobody tells."""
+    """Return the other end of the link of a device; None where nobody states it."""
     texts = device.ancestors.or_else(())
     return known.get(texts[-1] or "") if texts else None
 
 
 def is_bridge(device: PciDevice) -> bool:
-    """Whether it has links below it."""
+    """Return whether it has links below it."""
     return device.pci_class.need().startswith(BRIDGE_CLASS)
 
 
 def judged(device: PciDevice, port: PciDevice | None, what: str, cost: str) -> Verdict:
-    """A link of now against the most that both of its ends can do."""
+    """Return the verdict on a link against the most that both of its ends can do."""
     pairs = (
         (
             device.speed_gigatransfers_per_second,
@@ -70,7 +70,7 @@ def judged(device: PciDevice, port: PciDevice | None, what: str, cost: str) -> V
 
 
 def best(device: PciDevice, port: PciDevice | None) -> str:
-    """The most that both ends of a link can do."""
+    """Return the most that both ends of a link can do."""
     ends = [device, port] if port else [device]
     speeds = [end.speed_maximum_gigatransfers_per_second.value for end in ends]
     widths = [end.width_maximum.value for end in ends]
@@ -79,6 +79,6 @@ def best(device: PciDevice, port: PciDevice | None) -> str:
 
 
 def shown(device: PciDevice) -> str:
-    """The link of now: 16 GT/s x8."""
+    """Return the present state of the link: 16 GT/s x8."""
     speed = device.speed_gigatransfers_per_second.need()
     return f"{speed:g} GT/s x{device.width.need()}"

@@ -10,7 +10,7 @@ from speccheck.validator.evidence.value import MissingEvidence, Value
 def statuses(
     leaf: Value[tuple[int | None, ...]], gpu: Gpu, gpus: Gpus
 ) -> Iterator[tuple[Gpu, int]]:
-    """Each peer with what the driver says of the way to it; unknown where it is not."""
+    """Yield each peer with the driver's word on the way to it, or unknown."""
     numbers = leaf.need()
     each = gpus.each()
     if len(numbers) != len(each):
@@ -25,7 +25,7 @@ def statuses(
 
 
 def state_text(result: dict[str, int]) -> str:
-    """GPU 3: it is switched off in the driver."""
+    """Return a text such as `GPU 3: it is switched off in the driver`."""
     return "; ".join(
         f"{title}: {PEER_STATUSES.get(status, f'status {status}')}"
         for title, status in result.items()

@@ -8,7 +8,7 @@ _ARM = "aarch64"
 
 
 def is_bare_server(host: Host) -> bool:
-    """Whether it is no virtual machine, and not of ARM.
+    """Return whether it is no virtual machine, and not of ARM.
 
     A guest sees the bus that its hypervisor draws. Superchips reach GPUs over links of
     their own, and translate addresses for peers in hardware.
@@ -17,14 +17,14 @@ def is_bare_server(host: Host) -> bool:
 
 
 def processors(text: str) -> Iterator[range]:
-    """The ranges of a CPU list, 0-47,96-143; raises ValueError for anything else."""
+    """Yield ranges of a CPU list, 0-47,96-143; raises ValueError for anything else."""
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
         yield range(int(first), int(last or first) + 1)
 
 
 def is_near(mine: str, allowed: str) -> bool:
-    """Whether two CPU lists have one in common."""
+    """Return whether two CPU lists share a processor."""
     others = [*processors(allowed)]
     return any(
         max(processor.start, other.start) < min(processor.stop, other.stop)

@@ -86,6 +86,6 @@ def _device(known: dict[str, PciDevice], address: str) -> PciDevice:
 
 
 def _shares(device: PciDevice, others: list[PciDevice]) -> bool:
-    """Whether another device sits below a switch that it sits below as well."""
+    """Return whether another device sits below one of the switches above it."""
     mine = {*above(device)}
     return any(mine & {*above(other)} for other in others)

@@ -61,7 +61,7 @@ def tensor_group_with_weak_member(gpus: Gpus, parallelism: Parallelism) -> Verdi
 
 
 def _neighbours(gpu: Gpu, among: int) -> int:
-    """How many others it reaches over NVLink; the list has itself as well."""
+    """Return how many others it reaches over NVLink; the list has itself as well."""
     leaf = gpu.peer_nvlink_status
     statuses = leaf.need()
     if None in statuses or len(statuses) != among:

@@ -65,7 +65,7 @@ def visible_device_missing(environment: Environment, gpus: Gpus) -> Verdicts:
 
 
 def _is_there(entry: str, there: tuple[Gpu, ...]) -> bool:
-    """Whether a number, or a UUID or the beginning of one, is that of a GPU."""
+    """Return whether a number, or a UUID or the beginning of one, is that of a GPU."""
     if not entry.startswith(_GPU):
         return entry.isdecimal() and int(entry) < len(there)
     for gpu in there:

@@ -216,7 +216,7 @@ def unspoken(
 
 
 def _row_speaks(constraint: Constraint, rows: Mapping[str, Row]) -> bool:
-    """Whether the row of a single key says it: choices, range, removed and so on."""
+    """Return whether a single key's row says it: choices, range, removed and so on."""
     condition = constraint.condition
     if not isinstance(condition, Test) or condition.name not in rows:
         return False

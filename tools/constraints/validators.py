@@ -78,7 +78,7 @@ class Constraint(NamedTuple):
 
 
 def _is_negative(part: Condition) -> bool:
-    """Whether a part says that something is missing."""
+    """Return whether a part says that something is missing."""
     match part:
         case Test(_, "is", [False]):
             return True
@@ -302,7 +302,7 @@ class _Walk:
 
 
 def _fills_in(name: str, path: Sequence[Condition]) -> bool:
-    """Whether the conditions say that the key is unset: that is its default."""
+    """Return whether the conditions say that the key is unset: that is its default."""
     flat = [part for condition in path for part in parts_of(condition)]
     return any(
         isinstance(part, Test)

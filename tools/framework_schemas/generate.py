@@ -18,13 +18,13 @@ _SCHEMAS_BY_NAME = ("properties", "patternProperties")
 
 
 def generated(name: str) -> dict[str, Any]:
-    """The schema of that name, from its table."""
+    """Return the schema of that name, from its table."""
     dialect = DIALECTS[name]
     return framework_schema(name, dialect, read_source(f"frameworks/{dialect.table}"))
 
 
 def text_of(schema: dict[str, Any]) -> str:
-    """A schema as the text of its file: one key a line, so that a change is read."""
+    """Return a schema as its file's text, one key a line for readable changes."""
     return _rendered(schema, 0) + "\n"
 
 
@@ -51,7 +51,7 @@ def _names(entries: dict[str, Any], depth: int) -> str:
 
 
 def _holds_names(value: dict[str, Any]) -> bool:
-    """Whether the schema lists keys, itself or in what its lists hold."""
+    """Return whether the schema lists keys, itself or in what its lists hold."""
     if not value.keys().isdisjoint(_SCHEMAS_BY_NAME):
         return True
     items = value.get("items")

@@ -45,14 +45,14 @@ class Node:
         return any(kind in self.row["type"] for kind in FREE)
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all below it."""
+        """Yield this node and all below it."""
         yield self
         others = (node for node in (self.items, self.any_name) if node is not None)
         for node in (*self.below.values(), *others):
             yield from node.walk()
 
     def find(self, path: str) -> "Node | None":
-        """The node of a path, or None."""
+        """Return the node of a path, or None."""
         node: Node | None = self
         for name, lists in _steps(path):
             if node is None:
@@ -64,7 +64,7 @@ class Node:
 
 
 def tree_of(rows: Sequence[Row]) -> Node:
-    """The tree of a table without sections."""
+    """Return the tree of a table without sections."""
     root = Node("")
     for row in rows:
         steps = _steps(row["path"])
@@ -74,7 +74,7 @@ def tree_of(rows: Sequence[Row]) -> Node:
 
 
 def _steps(path: str) -> list[tuple[str, int]]:
-    """The names of a path, each with the number of lists that it stands for."""
+    """Return the names of a path, each with the number of lists that it stands for."""
     steps = []
     for part in path.split("."):
         name = part

@@ -18,7 +18,7 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
 def framework_schema(name: str, dialect: Dialect, table: Row) -> Schema:
-    """The schema of one dialect."""
+    """Return the schema of one dialect."""
     root = tree_of(_rows_of(dialect, table))
     made = _Maker(dialect, loader_of(name, table), table, root).of_file(root)
     if dialect.stands_below:
@@ -35,7 +35,7 @@ def framework_schema(name: str, dialect: Dialect, table: Row) -> Schema:
 
 
 def _rows_of(dialect: Dialect, table: Row) -> list[Row]:
-    """The rows of the file: all of them, or those of a block with its name cut off."""
+    """Return the rows of the file: all, or those of a block with its name cut off."""
     rows: list[Row] = table["keys"]
     if not dialect.block:
         return rows
@@ -64,7 +64,7 @@ class _Maker:
         self._aliases = _aliases_by_block(root)
 
     def of_file(self, root: Node) -> Schema:
-        """The schema of the whole file."""
+        """Return the schema of the whole file."""
         result: Schema = {"type": "object", **self._keys_of(root)}
         if self._dialect.dashes:
             patterns = result.setdefault("patternProperties", {})
@@ -94,17 +94,23 @@ class _Maker:
         return result
 
     def _of_item(self, node: Node) -> Schema:
-        """What a list holds; a text in it is no block where types are a hint only."""
+        """Return what a list holds.
+
+        A text in it is no block where types are a hint only.
+        """
         if node.row is None and self._loader.is_mined:
             return self._keys_of(node)
         return self._of(node) if node.row or node.has_keys or node.items else {}
 
     def _may_hold_keys(self, row: Row) -> bool:
-        """Whether keys below are read; a switch with rows below takes a block too."""
+        """Return whether keys below are read.
+
+        A switch with rows below takes a block too.
+        """
         return takes_blocks(row) or self._loader.is_mined
 
     def _keys_of(self, node: Node) -> Schema:
-        """What may stand below a node: its keys, their other spellings, other keys."""
+        """Return what may stand below a node: keys, other spellings, other keys."""
         names = {name: self._of(item) for name, item in node.below.items()}
         for alias, target in self._aliases.get(node.path, {}).items():
             names.setdefault(alias, self._reference(target))
@@ -119,7 +125,7 @@ class _Maker:
         return result
 
     def _reference(self, node: Node) -> Schema:
-        """A reference to the schema of a node."""
+        """Return a reference to the schema of a node."""
         above = self._dialect.stands_below
         pointer = f"#/properties/{above}" if above else "#"
         for part in node.path.split("."):
@@ -130,7 +136,7 @@ class _Maker:
         return {"$ref": pointer}
 
     def _required(self, node: Node) -> list[str]:
-        """The keys that every tabulated version demands here."""
+        """Return the keys that every tabulated version demands here."""
         if not self._loader.demands:
             return []
         return sorted(
@@ -141,7 +147,7 @@ class _Maker:
 
 
 def _aliases_by_block(root: Node) -> dict[str, dict[str, Node]]:
-    """Other spellings of keys, by the block that they stand in."""
+    """Return other spellings of keys, by the block that they stand in."""
     result: dict[str, dict[str, Node]] = {}
     for node in root.walk():
         for alias in node.row.get("aliases", ()) if node.row else ():

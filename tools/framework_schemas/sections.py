@@ -18,7 +18,7 @@ class Sections:
         self._rows: Sequence[Row] = policy["sections"]
 
     def is_closed(self, node: Node) -> bool:
-        """Whether every tabulated version refuses an unknown key below this one."""
+        """Return whether every tabulated version refuses an unknown key below it."""
         if node.is_free or node.any_name is not None or not node.below:
             return False
         rows = self._innermost(node.path)
@@ -30,7 +30,7 @@ class Sections:
         ) and all(_is_declared(child) for child in node.below.values())
 
     def _innermost(self, path: str) -> list[Row]:
-        """The policies of the innermost section around what stands below `path`."""
+        """Return policies of the innermost section around what stands below `path`."""
         parts = path.split(".") if path else []
         for length in range(len(parts), -1, -1):
             section = ".".join(parts[:length]) or "*"
@@ -41,6 +41,6 @@ class Sections:
 
 
 def _is_declared(node: Node) -> bool:
-    """Whether the key was found in a declaration, and not only in published files."""
+    """Return whether a declaration has the key, and not only published files."""
     row = node.row
     return row is None or "seen" not in row or row.get("confidence") not in _UNSURE

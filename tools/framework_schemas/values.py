@@ -59,7 +59,7 @@ def typed_row(row: Row) -> TypedRow:
 
 
 def _schema(taken: Accepted) -> Schema:
-    """As one flat schema, so that editors show one message; with choices as two."""
+    """Return the schema flat, so that editors show one message; with choices as two."""
     if taken.anything:
         return {}
     types = dict(taken.types)

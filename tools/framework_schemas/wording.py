@@ -32,7 +32,7 @@ class Wording:
         }
 
     def of(self, row: Row) -> dict[str, Any]:
-        """The annotations of a key: description, default, deprecation."""
+        """Return the annotations of a key: description, default, deprecation."""
         result: dict[str, Any] = {}
         outdated = self._outdated(row)
         default = self._default(row)
@@ -58,7 +58,7 @@ class Wording:
         return result
 
     def of_free_block(self, row: Row) -> dict[str, Any]:
-        """The annotations of a block of which the table says only what may stand in it.
+        """Return the annotations of a block whose row says only what may stand in it.
 
         The row is that of `block.**`.
         """
@@ -66,7 +66,7 @@ class Wording:
         return {"description": " ".join([*note, "Other keys may stand below."])}
 
     def _is_wrong_in_every_version(self, row: Row) -> bool:
-        """Whether the key is out of place whichever release is in use.
+        """Return whether the key is out of place whichever release is in use.
 
         Editors underline such a key; another one may be the right one of a release.
         """
@@ -76,7 +76,7 @@ class Wording:
         return any(name in self._in_every_version for name in successors)
 
     def _outdated(self, row: Row) -> str:
-        """That a key is deprecated or gone, and what to write instead."""
+        """Return that a key is deprecated or gone, and what to write instead."""
         instead = " or ".join(f"`{name}`" for name in row.get("deprecated_by", ()))
         remedy = f"; write {instead} instead" if instead else ""
         if row.get("removed_in"):
@@ -88,7 +88,10 @@ class Wording:
         return ""
 
     def _default(self, row: Row) -> Any:  # noqa: ANN401 - a value of YAML
-        """The default in the newest version; None where it is not known, or null."""
+        """Return the default in the newest version.
+
+        None where it is not known, or null.
+        """
         if row.get("confidence") == "unverified" or row["type"] == "flag":
             return None  # of a flag the table has what it sets, not what it is
         history = row.get("default_history")
@@ -101,7 +104,7 @@ class Wording:
 
 
 def _default_text(row: Row, default: Any) -> str:  # noqa: ANN401 - a value of YAML
-    """The default, and what it was before; nothing for null."""
+    """Return the default, and what it was before; nothing for null."""
     history: Sequence[Row] = row.get("default_history", ())
     steps = [
         f"{_written(before['value'])} before {after['from']}"
@@ -124,7 +127,7 @@ def _since_text(row: Row) -> str:
 
 
 def _group_text(row: Row) -> str:
-    """The plugin or the experiment that reads the key, where it is not the core."""
+    """Return the plugin or experiment that reads the key, where the core does not."""
     group = row.get("group", "")
     if isinstance(group, str) and group.startswith(("plugin:", "experiment:")):
         return f"read by {group.replace(':', ' ')}"
@@ -132,7 +135,7 @@ def _group_text(row: Row) -> str:
 
 
 def _sentence(text: str) -> list[str]:
-    """The text as a sentence: capital letter, full stop."""
+    """Return the text as a sentence: capital letter, full stop."""
     text = text.strip()
     if not text:
         return []
@@ -140,7 +143,7 @@ def _sentence(text: str) -> list[str]:
 
 
 def _sentences_by_key(framework: str) -> Mapping[str, Sequence[str]]:
-    """For each key what it does together with others, in a few sentences."""
+    """Return for each key what it does together with others, in a few sentences."""
     result: dict[str, list[str]] = {}
     for file in relation_files():
         if file.framework != framework:

@@ -147,7 +147,7 @@ def kept_answers(
     kept: Path,
     question: str,
 ) -> list[Answer]:
-    """Return an answer to each case, from a file where it was asked before.
+    """Return an answer to each case, from a file if that holds it already.
 
     Args:
         command: starts the driver.

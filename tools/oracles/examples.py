@@ -115,7 +115,7 @@ def _example(oracle: Oracle, row: Mapping[str, Any]) -> Example:
 
 
 def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
-    """Return why a row is not asked about, or an empty text."""
+    """Return why a row is no case, or an empty text."""
     elsewhere = [
         name
         for example in (row["example"], row["mended"])

@@ -23,7 +23,7 @@ _SHORTEST = 7
 
 
 def compile_synonyms(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The key of each field of the plan by framework, from the tables' `plan_mapping`.
+    """Return each plan field's key by framework, from the tables' `plan_mapping`.
 
     Fields that several keys state together, and sections of launchers, are omitted.
     """
@@ -40,7 +40,7 @@ def compile_synonyms(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def name_elsewhere(framework: str, path: str) -> tuple[str, str] | None:
-    """The framework that has this key, and what `framework` calls the same thing.
+    """Return the framework that has this key, and what `framework` calls the same.
 
     None when no other framework has it, when it means several things, or when there is
     no name for it here.
@@ -138,13 +138,16 @@ FRAMEWORK_OF_FORMAT = {
 
 
 def keys_of_format(format_id: str) -> FrameworkKeys | None:
-    """The keys that a file of this format may hold; None where no table exists."""
+    """Return the keys that a file of this format may hold.
+
+    None where no table exists.
+    """
     table = FRAMEWORK_OF_FORMAT.get(format_id)
     return load_framework(*table) if table else None
 
 
 def load_framework(name: str, section: str = "") -> FrameworkKeys:
-    """The key table of a framework, or one section of it with the prefix taken off.
+    """Return a framework's key table, or one section of it without its prefix.
 
     The same object each time. Raises FileNotFoundError for a name without a table.
     """

@@ -109,7 +109,7 @@ def _catalogue() -> _Catalogue:
 
 
 def resolve_accelerator(text: str) -> Accelerator:
-    """The GPU that `text` names: an id, a driver's name, or `H100`, `A100-80GB`, ...
+    """Return GPU that `text` names: an id, a driver's name, `H100`, `A100-80GB`, ...
 
     Raises UnknownName for a name that no row fits.
     """
@@ -164,7 +164,7 @@ def _words(name: str) -> list[str]:
 
 
 def _fitting_rows(text: str, words: list[str]) -> list[str]:
-    """The rows of the model whose memory and form factor are as far as stated."""
+    """Return rows of the model whose memory and form factor are as far as stated."""
     catalogue = _catalogue()
     model, rest = _take_model(words)
     if model is None:

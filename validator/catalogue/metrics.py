@@ -104,7 +104,7 @@ class MetricNames:
         self.computed = computed
 
     def event_id(self, written: str) -> str | None:
-        """The event that a name means: its id, that without `run.`, or an alias."""
+        """Return the event of a name: its id, that without `run.`, or an alias."""
         for name in (written, f"run.{written}"):
             if name in self.events:
                 return name

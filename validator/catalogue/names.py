@@ -36,7 +36,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def resembling(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Up to three known names near `name`: the same beginning, or few letters changed.
+    """Return up to three known names that begin like `name` or differ by few letters.
 
     Best first; empty for an empty name.
     """
@@ -60,5 +60,5 @@ def resembling(name: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def folded(name: str) -> str:
-    """In lower case, with dashes for blanks and underscores."""
+    """Return the name in lower case, with dashes for blanks and underscores."""
     return "-".join(name.lower().replace("_", " ").replace("-", " ").split())

@@ -30,7 +30,10 @@ class PublishedRun(Record):
 
 
 def published_runs(instance: str) -> tuple[PublishedRun, ...]:
-    """The runs of a type of machine, by its id in the catalogue; none for many."""
+    """Return the runs of a type of machine, by its id in the catalogue.
+
+    None for many.
+    """
     return tuple(
         PublishedRun(**row | {"points": tuple(map(tuple, row["points"]))})
         for row in _catalogue().get(instance, ())

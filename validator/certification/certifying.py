@@ -47,7 +47,7 @@ def obstacles(
     terms: UseTerms,
     differing: Sequence[Differing],
 ) -> Iterator[Obstacle]:
-    """Too few machines, or of several types; evidence that was omitted, or made up.
+    """Yield obstacles: too few machines, several types, omitted or made-up evidence.
 
     Args:
         evidence: that was judged.
@@ -87,7 +87,7 @@ def obstacles(
 
 
 def _wanting(edition: Edition, file: KitFile, level: str) -> tuple[str, ...]:
-    """The tracks of which a clause of that level wants what a file gives."""
+    """Return the tracks of which a clause of that level wants what a file gives."""
     return tuple(
         sorted(
             {
@@ -144,7 +144,7 @@ class Certification(Record):
 
 
 def request_of(order: CertificateOrder, subject: Subject) -> Request:
-    """How evidence is judged for a certificate.
+    """Return how evidence is judged for a certificate.
 
     A job that does not say on how many nodes it runs is one of as many as were seen.
     """
@@ -163,7 +163,7 @@ def request_of(order: CertificateOrder, subject: Subject) -> Request:
 
 
 def terms_of(spec: str) -> UseTerms:
-    """What the edition asks of a certificate; raises UnknownEdition."""
+    """Return what the edition asks of a certificate; raises UnknownEdition."""
     use_terms = load_edition(spec).profiles[f"use/{USE}"].terms
     if use_terms is None:  # no compiled edition is without
         message = f"edition {spec} has no terms of certification"
@@ -242,7 +242,7 @@ def _content(text: str) -> Content:
 def denied_of(
     result: Sequence[Grant], level: str, tracks: Sequence[str]
 ) -> list[Grant]:
-    """The tracks that were asked for and do not have the level that was asked for.
+    """Return the requested tracks that do not have the level that was requested.
 
     All of them, where none has any.
     """

@@ -13,7 +13,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 def _demand_below(path: str) -> str:
-    """The path, where no step of it leads upwards; raises ValueError."""
+    """Return the path, where no step of it leads upwards; raises ValueError."""
     if {"", ".", ".."} & {*path.split("/")}:
         message = "must be a path below the folder"
         raise ValueError(message)

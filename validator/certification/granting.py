@@ -61,7 +61,10 @@ class Differing(Record):
 
 
 def type_fields(content: Content) -> dict[str, str]:
-    """What a snapshot tells of the type of its machine; nothing that is not known."""
+    """Return what a snapshot states of the type of its machine.
+
+    Nothing that is unknown.
+    """
     result = {
         name: str(text)
         for name, text in shared_values(content)
@@ -72,7 +75,7 @@ def type_fields(content: Content) -> dict[str, str]:
 
 
 def _nvlinks(content: Content) -> Iterator[tuple[str, str]]:
-    """How many NVLinks of each GPU are up, what they end at, and where each GPU is."""
+    """Yield each GPU's place, how many of its NVLinks are up, and what they end at."""
     gpus = content.get("gpus")
     if not isinstance(gpus, list) or not all(isinstance(gpu, dict) for gpu in gpus):
         return
@@ -90,7 +93,7 @@ def _up(flags: object) -> str:
 
 
 def _ends(kinds: object) -> str:
-    """The kinds of what links end at: 0 a GPU, 2 a switch (nvml.h)."""
+    """Return the kinds of what links end at: 0 a GPU, 2 a switch (nvml.h)."""
     if not isinstance(kinds, list):
         return ""
     return "+".join(sorted({str(kind) for kind in kinds if isinstance(kind, int)}))
@@ -103,7 +106,7 @@ def _number(result: object) -> str:
 def common(
     machines: Sequence[tuple[str, Mapping[str, str]]],
 ) -> tuple[dict[str, str], list[Differing]]:
-    """The fields that all machines share, and those in which some differ.
+    """Return the fields that all machines share, and those in which some differ.
 
     A field that some do not tell is no field of the type.
     """
@@ -124,7 +127,7 @@ def common(
 
 
 def type_digest(fields: Mapping[str, str]) -> str:
-    """SHA-256 of the fields in the order of their names, without blanks."""
+    """Return the SHA-256 of the fields in the order of their names, without blanks."""
     text = json.dumps(
         dict(fields), sort_keys=True, ensure_ascii=False, separators=(",", ":")
     )
@@ -132,7 +135,7 @@ def type_digest(fields: Mapping[str, str]) -> str:
 
 
 def specimen_fields(content: Content, salt: str) -> dict[str, str]:
-    """What names this machine and no other, as digests.
+    """Return what names this machine and no other, as digests.
 
     salt: for names that the snapshot tells in the clear: no certificate does.
     """
@@ -214,7 +217,7 @@ class Grant(Record):
     denied: tuple[Denial, ...]
 
     def reaches(self, level: str) -> bool:
-        """Whether nothing of it that applies up to that level is denied."""
+        """Return whether nothing of it that applies up to that level is denied."""
         denials = [
             denial for denial in self.denied if denial.outcome != "not_applicable"
         ]
@@ -227,7 +230,7 @@ def grants(
     floor: float,
     obstacles: Sequence[Obstacle] = (),
 ) -> list[Grant]:
-    """The level of each track of an edition.
+    """Return the level of each track of an edition.
 
     Args:
         edition: with the tracks.
@@ -298,7 +301,7 @@ def _grant(
 def _applicable(
     results: Sequence[JudgedClauseResult], level: str
 ) -> list[JudgedClauseResult]:
-    """The clauses of exactly that level which apply."""
+    """Return the clauses of exactly that level which apply."""
     return [
         result
         for result in results
@@ -308,7 +311,7 @@ def _applicable(
 
 
 def coverage(results: Sequence[JudgedClauseResult]) -> float | None:
-    """The judged share of what applies; None where nothing does."""
+    """Return the judged share of what applies; None where nothing does."""
     applicable = [result for result in results if result.outcome != "not_applicable"]
     if not applicable:
         return None
@@ -341,7 +344,7 @@ def _denials(
 
 
 def _reason(result: JudgedClauseResult) -> str:
-    """What the first finding says that makes the clause what it is."""
+    """Return what the first finding says that makes the clause what it is."""
     for judged in result.judged:
         finding = judged.finding
         is_it = finding.outcome == result.outcome and not finding.waiver

@@ -67,7 +67,7 @@ class JudgedClauseResult(Record):
 def clause_results(
     edition: Edition, judged: Iterable[JudgedKit], scopes: Mapping[str, Scope]
 ) -> list[JudgedClauseResult]:
-    """The clauses of findings, in the order of the edition.
+    """Return the clauses of findings, in the order of the edition.
 
     Args:
         edition: with the clauses.
@@ -100,7 +100,7 @@ def _result(
 
 
 def _is_beyond(clause: Clause, finding: Finding, scopes: Mapping[str, Scope]) -> bool:
-    """Whether a rule found no evidence of a kind that the level does not ask for."""
+    """Return whether a rule lacked evidence of a kind the level does not demand."""
     level = _LEVEL_OF_SCOPE.get(scopes.get(finding.rule, "plan"), LEVELS[0])
     lacks_a_kind = bool(finding.missing) and all(
         "." not in text for text in finding.missing
@@ -155,7 +155,7 @@ class Distribution(Record):
 def samples(
     specimen: str, evidence: EvidenceByKind, floors: Mapping[str, float]
 ) -> Iterator[QuantitySample]:
-    """All that evidence measured: one machine's, or what several measured together.
+    """Yield all that evidence measured: of one machine, or of several together.
 
     Args:
         specimen: the machine; empty for several.
@@ -174,7 +174,7 @@ def samples(
 def _of_curve(
     specimen: str, curve: MeasuredCurve, share: float | None
 ) -> Iterator[QuantitySample]:
-    """The bandwidth of the largest message, and the time of the smallest."""
+    """Yield the bandwidth of the largest message, and the time of the smallest."""
     points = curve.curve.points
     if not points:
         return
@@ -213,7 +213,7 @@ def _of_curve(
 
 
 def _floor(bound: Bound | None, collective: str, share: float | None) -> float | None:
-    """What fails below, by the share of the profiles in force."""
+    """Return what fails below, by the share of the profiles in force."""
     if bound is None or bound.fail_below is None or share is None:
         return bound.fail_below if bound else None
     usual = OF_ALL_TO_ALL if collective == "all_to_all" else Floors()
@@ -231,7 +231,7 @@ def _bound_at(curve: MeasuredCurve, size: int) -> Bound | None:
 
 
 def distributions(result: Iterable[QuantitySample]) -> list[Distribution]:
-    """Samples of the same quantity under the same conditions together."""
+    """Return the samples of the same quantity under the same conditions together."""
     groups: dict[tuple[str, str, SampleConditions], list[QuantitySample]] = {}
     for sample in result:
         groups.setdefault((sample.name, sample.unit, sample.conditions), []).append(
@@ -353,7 +353,7 @@ def _files(subject: Subject, machine: JudgedMachine) -> tuple[ReadFile, ...]:
 
 
 def _answered_for(finding: Finding) -> Finding:
-    """A waiver counts where somebody gives a reason, a name and an end for it.
+    """Return the finding, waived only if the waiver has a reason, a name and an end.
 
     What holds by an own number alone does not hold by the edition.
     """
@@ -369,7 +369,7 @@ def _answered_for(finding: Finding) -> Finding:
 def _without_repeats(
     by_machine: Mapping[str, Sequence[Finding]],
 ) -> Iterator[JudgedKit]:
-    """Findings of machines; what is found on all of them once, without a name."""
+    """Yield findings of machines; those that all of them share once, without a name."""
     times = Counter(
         finding for findings in by_machine.values() for finding in {*findings}
     )
@@ -392,12 +392,12 @@ def _of_fleet(request: Request, subject: Subject, now: float) -> Iterable[Findin
 
 
 def _go(_: Sequence[Finding]) -> str:
-    """Verdicts on single nodes are not asked for."""
+    """Return go or no-go without the verdicts on single nodes."""
     return "go"
 
 
 def _floors(composed: ComposedEdition) -> dict[str, float]:
-    """The share of what a collective can reach that fails it below, by collective."""
+    """Return the share of what a collective can reach that fails it, by collective."""
     result: dict[str, float] = {}
     for clause, collectives in _FLOORS.items():
         if clause in composed.edition.clauses:
@@ -424,7 +424,7 @@ def _of_files(
     files: Sequence[ReadFile],
     floors: Mapping[str, float],
 ) -> Iterator[QuantitySample]:
-    """What these files alone measured, held to what is known of all that is judged."""
+    """Yield what these files alone measured, beside what all the evidence states."""
     nodes = [
         reading.node for file in files for reading in file.readings if reading.node
     ]
@@ -466,7 +466,7 @@ class KitEvidence(Record):
     as_of: datetime
 
     def path_of(self, file: ReadFile) -> str:
-        """The path of a file below the folder."""
+        """Return the path of a file below the folder."""
         return os.path.relpath(file.status.path, self.kit.folder).replace(os.sep, "/")
 
 
@@ -528,7 +528,7 @@ def read_evidence(
 
 
 def _judged_as_of(opened: Sequence[OpenedFile], now: datetime) -> datetime:
-    """Now; of machines that do not exist as soon as the last was made up.
+    """Return now, or for synthetic machines the time the last was made up.
 
     A kit that is made up by the same command is the same on every day, and so is what
     is said of it.
@@ -616,5 +616,5 @@ def _demand_one_job(job: Sequence[ReadFile]) -> None:
 
 
 def utc_now() -> datetime:
-    """Now, to the second."""
+    """Return the time now, to the second."""
     return datetime.now(UTC).replace(microsecond=0)

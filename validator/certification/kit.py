@@ -75,7 +75,7 @@ class Kit(Record):
     passed_over: tuple[KitProblem, ...] = ()
 
     def of_kind(self, *kinds: Kind) -> tuple[KitFile, ...]:
-        """The files of these kinds."""
+        """Return the files of these kinds."""
         return tuple(file for file in self.files if file.kind in kinds)
 
     @property
@@ -142,12 +142,12 @@ _HEAD = 4_000  # characters in which a comment of the whole file stands
 
 
 def text_entry(bare: KitFile, text: str) -> KitFile:
-    """A file that no reader knows, with what its text says of itself."""
+    """Return a file that no reader knows, with what its text says of itself."""
     return bare._replace(taken=_time_text(text), synthetic=_made_up(text))
 
 
 def entry_of(bare: KitFile, read_files: Sequence[ReadFile], text: str) -> KitFile:
-    """A file that readers know."""
+    """Return a file that readers know."""
     nodes = [
         reading.node
         for item in read_files
@@ -186,7 +186,7 @@ def _events(nodes: Iterable[Node]) -> Iterator[RunEvent]:
 
 
 def _taken(nodes: Sequence[Node]) -> str:
-    """When the last of it was seen; a log without a zone does not tell."""
+    """Return when the last of it was seen; a log without a zone does not state it."""
     texts = [time for node in nodes if (time := utc(node.taken))]
     for node in nodes:
         for log in node.several(RunLogs).shown:
@@ -204,7 +204,7 @@ def _from_seconds(seconds: float) -> str:
 
 
 def utc(text: str) -> str:
-    """A time with a zone as UTC, to the second; empty for what is none."""
+    """Return a time with a zone as UTC, to the second; empty for what is none."""
     try:
         result = datetime.fromisoformat(text)
         return _text(result.astimezone(UTC)) if result.tzinfo else ""
@@ -222,7 +222,7 @@ def _time_text(text: str) -> str:
 
 
 def _made_up(text: str) -> str:
-    """What made a text up, as far as it says so; empty where it does not."""
+    """Return what made a text up, as far as it says so; empty where it does not."""
     comment = _MADE_UP.search(text)
     if comment:
         return comment[1].strip() or _UNNAMED
@@ -231,7 +231,10 @@ def _made_up(text: str) -> str:
 
 
 def _specimen(nodes: Sequence[Node]) -> str:
-    """The one machine that all of it is of; empty where it is of several or of none."""
+    """Return the one machine that all of it is of.
+
+    Empty where it is of several or of none.
+    """
     names: set[str] = set()
     for node in nodes:
         name = node.launch.node or node.single(Host).name.value
@@ -313,7 +316,7 @@ class OpenedFile(Record):
 
 
 def read_kit(folder: str, readers: Readers | None = None) -> Kit:
-    """All files of a folder; raises KitError."""
+    """Return all files of a folder; raises KitError."""
     passed_over: list[KitProblem] = []
     files: list[KitFile] = []
     problems: list[KitProblem] = []
@@ -327,7 +330,7 @@ def read_kit(folder: str, readers: Readers | None = None) -> Kit:
 def open_kit(
     folder: str, passed_over: list[KitProblem], readers: Readers | None = None
 ) -> Iterator[OpenedFile]:
-    """Each file of a folder, sorted by path; raises KitError.
+    """Yield each file of a folder, sorted by path; raises KitError.
 
     passed_over: takes what is not looked at.
     """
@@ -337,12 +340,12 @@ def open_kit(
 
 
 def sha256_of(content: bytes) -> str:
-    """The digest of some bytes, in hexadecimal."""
+    """Return the digest of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def _listed(folder: str, passed_over: list[KitProblem]) -> list[str]:
-    """The paths of the regular files below a folder, relative to it, sorted."""
+    """Return the paths of the regular files below a folder, relative to it, sorted."""
     if not os.path.isdir(folder):
         there = "is no folder" if os.path.exists(folder) else "no such folder"
         message = f"{folder}: {there}; name the folder that holds the evidence"
@@ -391,7 +394,7 @@ def _walked(
 
 
 def _passed_over(path: str, name: str) -> str:
-    """Why a file or folder is not looked at; empty where it is."""
+    """Return why a file or folder is not looked at; empty where it is."""
     if name.startswith("."):
         return "hidden"
     try:
@@ -439,12 +442,15 @@ def _classified(bare: KitFile, whole: str, text: str, readers: Readers) -> Opene
 
 
 def _without_path(message: str, path: str) -> str:
-    """What a reader says, without the path that stands before it anyway."""
+    """Return what a reader says, without the path that stands before it anyway."""
     return message.removeprefix(path).lstrip(": ")
 
 
 def _content(path: str) -> tuple[bytes | None, str, int]:
-    """The bytes, their digest and number; no bytes where readers would take none."""
+    """Return the bytes, their digest and number.
+
+    No bytes where readers would take none.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -73,7 +73,7 @@ class ManifestDifference(Record):
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The text of `evidence.json`."""
+    """Return the text of `evidence.json`."""
     document = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": manifest.tool},
@@ -98,7 +98,7 @@ def _plain(value: object) -> object:
 
 
 def read_manifest(folder: str) -> Manifest | None:
-    """What was packed into a folder; None where nothing was packed.
+    """Return what was packed into a folder; None where nothing was packed.
 
     Raises ManifestError for a file that is no manifest, or one of a newer version.
     """
@@ -116,7 +116,7 @@ def read_manifest(folder: str) -> Manifest | None:
 
 
 def manifest_of(text: str, path: str) -> Manifest:
-    """The manifest of a text; raises ManifestError."""
+    """Return the manifest of a text; raises ManifestError."""
     again = f"write it anew: speccheck evidence pack {os.path.dirname(path) or '.'}"
     try:
         content = json.loads(text)
@@ -203,7 +203,7 @@ def _twice(paths: Iterable[str]) -> str:
 
 
 def differences(manifest: Manifest, kit: Kit) -> tuple[ManifestDifference, ...]:
-    """Every file that is missing, changed or not listed, by path.
+    """Return every file that is missing, changed or not listed, by path.
 
     What the folder says of a file counts, and a manifest that says more of it - another
     time, another machine, that it is no synthetic one - was changed as well.
@@ -237,7 +237,7 @@ def _short(file: KitFile) -> str:
 
 
 def _difference_from_file(listed: KitFile, there: KitFile) -> str:
-    """The first thing that the manifest says otherwise than the file itself."""
+    """Return the first thing that the manifest says otherwise than the file itself."""
     for name in _FIELDS:
         result, other = getattr(listed, name), getattr(there, name)
         if result != other:

@@ -94,7 +94,7 @@ class LevelRequest(Record):
 
 
 def level_request(edition: Edition, instance: str, level: str) -> LevelRequest:
-    """The clauses of a level for a type of machine; empty: of any.
+    """Return the clauses of a level for a type of machine; empty: of any.
 
     Raises UnknownProfile and UnknownName.
     """
@@ -109,7 +109,10 @@ def level_request(edition: Edition, instance: str, level: str) -> LevelRequest:
 
 
 def wanted_by(judged_clause: JudgedClause) -> tuple[str, ...]:
-    """Kinds of evidence, one of which a clause wants; none: it takes what there is."""
+    """Return the kinds of evidence, one of which a clause wants.
+
+    None: it takes what there is.
+    """
     clause = judged_clause.clause
     if clause.id in _OF_DRILLS:
         return (DRILL,)
@@ -124,18 +127,18 @@ def wanted_by(judged_clause: JudgedClause) -> tuple[str, ...]:
 
 
 def _alike(prefix: str) -> frozenset[str]:
-    """Prefixes of kinds that stand for each other."""
+    """Return the prefixes of kinds that stand for each other."""
     return frozenset({"bench", "log"} if prefix in {"bench", "log"} else {prefix})
 
 
 def _family(kind: str) -> str:
-    """Files and snapshots come whole: which part of one a rule reads is its matter."""
+    """Return the family of a kind of evidence: files and snapshots come whole."""
     family = kind.partition(".")[0]
     return family if family in {FILES, NODE} else kind
 
 
 def given_by(kit: Kit) -> frozenset[str]:
-    """What a kit gives, in the words of `wanted_by`.
+    """Return what a kit gives, in the words of `wanted_by`.
 
     An all-reduce within one node says nothing of the network: it is none here.
     """
@@ -148,7 +151,7 @@ def given_by(kit: Kit) -> frozenset[str]:
 
 
 def missing_of(kit: Kit, entry: LevelRequest) -> tuple[Missing, ...]:
-    """Evidence that clauses want and no file gives, by track, level and kind."""
+    """Return evidence that clauses want and no file gives, by track, level and kind."""
     given = given_by(kit)
     is_narrow = _ALL_REDUCE in kit.gives
     result: dict[tuple[str, str, str], tuple[set[str], list[JudgedClause]]] = {}
@@ -189,7 +192,7 @@ def _words(kind: str, is_narrow: bool) -> str:  # noqa: FBT001 - of one caller
 def specimens_missing(
     kit: Kit, result: LevelRequest, expected: int | None
 ) -> Iterator[Missing]:
-    """That fewer machines were looked at than speak for a type, or were expected."""
+    """Yield that fewer machines were examined than a type needs, or were expected."""
     if result.level == "L1":
         return
     count = len(kit.specimens)
@@ -202,7 +205,7 @@ def specimens_missing(
 
 
 def clauses_by_source(entry: LevelRequest) -> dict[str, tuple[JudgedClause, ...]]:
-    """The clauses that each kind of evidence settles first, by kind."""
+    """Return the clauses that each kind of evidence settles first, by kind."""
     result: dict[str, list[JudgedClause]] = {}
     for clause in entry.clauses:
         for kind in wanted_by(clause)[:1]:
@@ -211,7 +214,7 @@ def clauses_by_source(entry: LevelRequest) -> dict[str, tuple[JudgedClause, ...]
 
 
 def counted_levels(clauses: Iterable[JudgedClause]) -> tuple[int, int]:
-    """How many are musts, and how many shoulds."""
+    """Return how many are musts, and how many shoulds."""
     levels: Sequence[str] = [clause.level for clause in clauses]
     return levels.count("must"), levels.count("should")
 
@@ -265,7 +268,7 @@ class Review(Record):
 def review_of(
     kit: Kit, result: LevelRequest, now: datetime, expected: int | None = None
 ) -> Review:
-    """What a kit lacks for what is asked.
+    """Return what a kit lacks for what is requested.
 
     Args:
         kit: the files.
@@ -301,14 +304,14 @@ def review_of(
 
 
 def is_stale(file: KitFile, now: datetime, days: int | None) -> bool:
-    """Whether a file is older than evidence may be."""
+    """Return whether a file is older than evidence may be."""
     if days is None or not file.taken:
         return False
     return datetime.fromisoformat(file.taken) < now - timedelta(days=days)
 
 
 def _is_of_type(result: str, text: str) -> bool:
-    """Whether a machine is of the type that it should be, by any name of it."""
+    """Return whether a machine is of the type that it should be, by any name of it."""
     from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415 - where types are told
         resolve_instance,
     )
@@ -321,7 +324,7 @@ def _is_of_type(result: str, text: str) -> bool:
 
 
 def secrets_in(kit: Kit) -> Iterator[ExposedSecret]:
-    """Where credentials stand in the files of a kit, by file and line."""
+    """Yield where credentials stand in the files of a kit, by file and line."""
     count = 0
     for file in kit.of_kind(*_SEARCHED):
         try:
@@ -338,7 +341,7 @@ def secrets_in(kit: Kit) -> Iterator[ExposedSecret]:
 
 
 def _secret(line: str) -> str | None:
-    """What kind of credential stands on a line."""
+    """Return what kind of credential stands on a line."""
     for word in _BETWEEN.split(line):
         kind = secret_kind("", word)
         if kind:

@@ -105,7 +105,7 @@ class DryRun(Record):
 
 
 def dry_run(instance: str, spec: str = DEFAULT_EDITION) -> DryRun:
-    """What is published of a type of machine, judged as for a certificate.
+    """Return what is published of a type of machine, judged as for a certificate.
 
     Raises UnknownProfile, UnknownName or UnknownEdition.
     """
@@ -145,7 +145,10 @@ def _settled(
 def _figures(
     result: JudgedClauseResult, scopes: Mapping[str, Scope]
 ) -> Iterator[PublishedFigure]:
-    """What is said of figures; what files and machines would show is passed over."""
+    """Yield what is said of figures.
+
+    What files and machines would show is passed over.
+    """
     for judged in result.judged:
         finding = judged.finding
         verdict = _VERDICTS.get(finding.outcome)
@@ -157,14 +160,14 @@ def _figures(
 
 
 def _files(runs: Iterable[PublishedRun]) -> Iterator[ReadFile]:
-    """Each run as the file of measurements that it would be."""
+    """Yield each run as the file of measurements that it would be."""
     for run in runs:
         text = json.dumps(snapshot_of(run))
         yield from read_file(f"{run.id}.json", text=text)[1]
 
 
 def snapshot_of(run: PublishedRun) -> dict[str, Any]:
-    """A published run in the form of a snapshot, with what it says of NVLink."""
+    """Return a published run in the form of a snapshot, with what it says of NVLink."""
     result: dict[str, Any] = {
         "schema": "speccheck-snapshot/1",
         "collective_runs": [

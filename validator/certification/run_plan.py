@@ -37,7 +37,7 @@ class Layout(Record):
 
 
 def on_all_gpus(layout: Layout, command: str, variables: str = "") -> str:
-    """A command in one process a GPU of all nodes.
+    """Return a command in one process a GPU of all nodes.
 
     variables: of the environment, `NAME=value` and so on.
     """
@@ -45,7 +45,7 @@ def on_all_gpus(layout: Layout, command: str, variables: str = "") -> str:
 
 
 def once_a_node(layout: Layout, command: str) -> str:
-    """A command in one process a node."""
+    """Return a command in one process a node."""
     return _LAUNCHERS[layout.engine](layout, 1, command, "")
 
 
@@ -109,7 +109,7 @@ DRILL_COMMANDS = (
 
 
 def drill_words(result: LevelRequest) -> tuple[str, ...]:
-    """What to do; the limit is the edition's."""
+    """Return what to do; the limit is the edition's."""
     numbers = result.composed.numbers(_CLAUSE)
     limit, percentile = numbers[_LIMIT], numbers[_PERCENTILE]
     return (
@@ -131,7 +131,7 @@ def drill_words(result: LevelRequest) -> tuple[str, ...]:
 def drill_example(
     name: str = "drill-1", edition: str = DEFAULT_EDITION
 ) -> tuple[str, ...]:
-    """The log of one drill, line by line, in the form that is read."""
+    """Return the log of one drill, line by line, in the form that is read."""
     lines = []
     for event, seconds, more in EVENTS:
         record = {
@@ -208,7 +208,7 @@ class RunPlan(Record):
 
 
 def run_plan(result: LevelRequest, engine: Engine, nodes: int | None = None) -> RunPlan:
-    """What to run for a level of a type of machine.
+    """Return what to run for a level of a type of machine.
 
     Args:
         result: the clauses of the level.
@@ -385,7 +385,7 @@ def _adapters(result: LevelRequest, layout: Layout) -> Iterator[PlannedStep]:
 
 
 def _network(entry: LevelRequest) -> tuple[str, int, str]:
-    """The adapters of a machine as words of a shell, their number, and their kind."""
+    """Return a machine's adapters as words of a shell, their number, and their kind."""
     known = read_compiled("node_profiles")["instances"].get(entry.instance_type)
     if known is None:
         return _ALL_ADAPTERS, _USUAL_GPUS, "infiniband"

@@ -52,7 +52,7 @@ _PARTS = (
 
 @cache
 def program_digest() -> str:
-    """SHA-256 of all code and tables of speccheck, in the order of their names."""
+    """Return the SHA-256 of all code and tables of speccheck, by their names."""
     digest = hashlib.sha256()
     for name, path in _files():
         with open(path, "rb") as file:
@@ -97,7 +97,7 @@ class Issue(Record):
 
 
 def predicate(certification: Certification, issue: Issue) -> dict[str, Any]:
-    """What the certificate says."""
+    """Return what the certificate says."""
     edition = certification.judgements.edition
     instance = certification.order.instance.removeprefix("instance/")
     fields = dict(certification.type_fields)
@@ -129,7 +129,7 @@ def predicate(certification: Certification, issue: Issue) -> dict[str, Any]:
 
 
 def judged_part(certification: Certification) -> dict[str, Any]:
-    """All of it that comes out again when the same evidence is judged again."""
+    """Return all of it that comes out again when the same evidence is judged again."""
     return {
         "specimens": [*_specimens(certification)],
         "tracks": [_track(grant) for grant in certification.grants],
@@ -166,7 +166,7 @@ def judged_part(certification: Certification) -> dict[str, Any]:
 
 
 def _below(certification: Certification, path: str) -> str:
-    """A file of the kit as seen from its folder; empty for none."""
+    """Return a file of the kit as seen from its folder; empty for none."""
     folder = certification.evidence.kit.folder
     return os.path.relpath(path, folder).replace(os.sep, "/") if path else ""
 
@@ -196,7 +196,10 @@ def _plugins() -> Iterator[str]:
 def _validity(
     certification: Certification, issue: Issue, fields: Mapping[str, str]
 ) -> dict[str, Any]:
-    """From now on; what was seen first ages as well, and ends it no later."""
+    """Return the validity from now on.
+
+    What was seen first ages too and ends it no later.
+    """
     until = issue.created + timedelta(
         days=certification.terms.validity_days or _DEFAULT_DAYS
     )
@@ -363,7 +366,7 @@ class CertificateError(Exception):
 
 
 def read_certificate(predicate: dict[str, Any], path: str) -> Certificate:
-    """The certificate of a statement; raises CertificateError."""
+    """Return the certificate of a statement; raises CertificateError."""
     schema = str(predicate.get("schema"))
     family, _, version = schema.partition("/")
     if family == _FAMILY and version != SCHEMA.partition("/")[2]:
@@ -404,7 +407,9 @@ _SYNTHETIC = "SYNTHETIC_EVIDENCE"
 
 
 def derived(kind: str, certificate: Statement, certificate_sha256: str) -> Statement:
-    """The statement of that kind, of the same subject; certificate_sha256: its file's.
+    """Return that kind of statement of the same subject.
+
+    `certificate_sha256` is the digest of its file.
 
     Raises KeyError for a kind that is none of KINDS.
     """
@@ -416,7 +421,7 @@ def derived(kind: str, certificate: Statement, certificate_sha256: str) -> State
 
 
 def _test_result(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
-    """One test a clause that applies; PASSED only where nothing is left to say.
+    """Return one test a clause that applies; PASSED only where nothing is left to say.
 
     A waived must is a failed test: the format has no word for a waiver. What is unknown
     was not run, and stands in no list.
@@ -453,7 +458,7 @@ def _test_result(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: A
 
 
 def _svr(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
-    """A property for each level that a track has, and for each below it."""
+    """Return a property for each level that a track has, and for each below it."""
     return {
         "verifier": {
             "id": _derived_verifier(certificate["verifier"]),
@@ -466,7 +471,7 @@ def _svr(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
 
 
 def _properties(certificate: Any) -> Iterator[str]:  # noqa: ANN401
-    """Such as SPECCHECK_FABRIC_L2."""
+    """Yield properties such as SPECCHECK_FABRIC_L2."""
     begin = "SPECCHECK"
     if certificate["synthetic"] is not None:
         begin += f"_{_SYNTHETIC}"
@@ -485,7 +490,7 @@ def _properties(certificate: Any) -> Iterator[str]:  # noqa: ANN401
 
 
 def _policies(certificate: Any) -> list[dict[str, object]]:  # noqa: ANN401
-    """What was judged against: the edition, by the profiles, with own numbers."""
+    """Return what it was judged against: edition, profiles and own numbers."""
     edition = certificate["edition"]
     annotations: dict[str, object] = {
         "profiles": certificate["profiles"],
@@ -506,7 +511,7 @@ def _policies(certificate: Any) -> list[dict[str, object]]:  # noqa: ANN401
 
 
 def _certificate(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
-    """The certificate that says more, and how long it is valid."""
+    """Return the certificate that says more, and how long it is valid."""
     validity = certificate["validity"]
     return {
         "name": f"certificate {certificate['run_id']}",
@@ -520,7 +525,7 @@ def _certificate(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: A
 
 
 def _derived_verifier(verifier: Any) -> str:  # noqa: ANN401
-    """A URI, as SVR asks for: the verifier's own, or one made of its name and key."""
+    """Return a URI, as SVR wants: the verifier's own, or one of its name and key."""
     name, key_id = verifier["id"], verifier["key_id"]
     if ":" in name and not any(item.isspace() for item in name):
         return str(name)

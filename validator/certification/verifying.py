@@ -52,7 +52,7 @@ _NOWHERE = Place("", "", ())
 def contradictions(
     certificate: Certificate, edition: Edition, terms: UseTerms
 ) -> Iterator[str]:
-    """What the certificate says that does not follow from what it is made of.
+    """Yield what the certificate says that does not follow from what it is made of.
 
     Args:
         certificate: the certificate.
@@ -112,7 +112,7 @@ def _finding(clause_result: ToldClause, judgement: Judgement) -> Finding:
 
 
 def _missing(certificate: Certificate, edition: Edition) -> Iterator[str]:
-    """Every core clause is required of everybody: none may be omitted."""
+    """Yield the musts of the core that the certificate omits; all are required."""
     texts = {clause.clause for clause in certificate.clauses}
     left_out = sorted(
         clause.id
@@ -199,7 +199,7 @@ def steps(
     *,
     takes_synthetic: bool = False,
 ) -> Iterator[VerificationStep]:
-    """All that is verified after the signature, in this order.
+    """Yield all that is verified after the signature, in this order.
 
     Args:
         statement: that was signed.
@@ -375,7 +375,7 @@ def _again(
 
 
 def _own_numbers(certificate: Certificate, evidence: KitEvidence) -> str:
-    """The file of own numbers that was used, in the kit; empty for none."""
+    """Return the file of own numbers that was used, in the kit; empty for none."""
     path = certificate.edition.tailoring_file
     if path.startswith(("/", "..")) or "/.." in path:
         message = f"{path}: own numbers must lie with the evidence"
@@ -386,7 +386,7 @@ def _own_numbers(certificate: Certificate, evidence: KitEvidence) -> str:
 def _difference_text(
     predicate: Mapping[str, Any], part: Mapping[str, Any], names: Sequence[str]
 ) -> Iterator[str]:
-    """What differs: clauses by name, else the part of the certificate."""
+    """Yield what differs: clauses by name, else the part of the certificate."""
     if "clauses" in names:
         then = {item["clause"]: item["outcome"] for item in predicate["clauses"]}
         now = {item["clause"]: item["outcome"] for item in part["clauses"]}

@@ -216,7 +216,7 @@ def _request(line: CommandLine) -> Request:
 
 
 def _until(began: float, settings: Settings) -> float | None:
-    """When measuring ends, so that what is said and judged is within the budget."""
+    """Return when measuring ends, so that reports stay within the budget."""
     budget = settings.budget_seconds
     if not budget:
         return None
@@ -256,7 +256,10 @@ def _alone(name: str, words: list[str], line: CommandLine, settings: Settings) -
 
 
 def _gpus(name: str, settings: Settings) -> int:
-    """How many GPUs torch sees here; raises UsageError where that makes no world."""
+    """Return how many GPUs torch sees here.
+
+    Raises UsageError where that makes no world.
+    """
     seen = "gloo measures processes"
     if settings.backend != "gloo":
         count: int = load().cuda.device_count()
@@ -310,7 +313,10 @@ def _as_rank(
 
 
 def _keeper(path: str | None) -> Callable[[str], None]:
-    """Writes what there is to the file of `--out`; the last time counts."""
+    """Return what writes results so far to the file of `--out`.
+
+    The last time counts.
+    """
 
     def keep(text: str) -> None:
         if path is not None and text:
@@ -321,7 +327,7 @@ def _keeper(path: str | None) -> Callable[[str], None]:
 
 
 def _progress() -> Callable[[Results], None]:
-    """Writes a line for each size to a terminal, when it is measured."""
+    """Return what writes a line for each size to a terminal, when it is measured."""
     shown: dict[tuple[int, int], int] = {}
     if not sys.stderr.isatty():
         return lambda results: None  # noqa: ARG005
@@ -512,7 +518,7 @@ def _cell(rate: float | None) -> str:
 
 
 def _words(looks: list[tuple[int, Prospect]], style: Style) -> Iterator[str]:
-    """On what it rests, or why there are no floors."""
+    """Yield what the floors rest on, or why there are none."""
     for text in dict.fromkeys(item.reason or item.highest.basis for _, item in looks):
         yield wrap(text, style.width, "  ")
     for text in dict.fromkeys(why for _, item in looks for why in item.open):

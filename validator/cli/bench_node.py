@@ -82,7 +82,7 @@ class Budget:
     """How long measuring may take, and whether somebody stopped it."""
 
     def __init__(self, seconds: float) -> None:
-        """Begin when it is first asked: to load PyTorch may take as long again."""
+        """Begin at the first query: to load PyTorch may take as long again."""
         self._seconds = seconds
         self._end: float | None = None
         self.stopped = ""
@@ -141,7 +141,10 @@ def _request(line: CommandLine) -> Request:
 
 
 def _verified(line: CommandLine) -> Budget:
-    """The budget, once the command line is known to be right; raises UsageError."""
+    """Return the budget, once the command line is known to be right.
+
+    Raises UsageError.
+    """
     if line.files:
         message = f"takes no file: {line.files[0]}; see --out and --help"
         raise UsageError(message)

@@ -118,7 +118,7 @@ def certify_command(line: CommandLine) -> int:
 
 
 def _now(line: CommandLine) -> datetime:
-    """Now; of machines that do not exist a day may be told, to make the same again."""
+    """Return now, or the day that is set for machines that do not exist."""
     text = os.environ.get("SOURCE_DATE_EPOCH", "")
     if line.has("synthetic") and text.isdecimal():
         return datetime.fromtimestamp(int(text), UTC)
@@ -152,7 +152,10 @@ def _order(line: CommandLine) -> CertificateOrder:
 
 
 def _own_numbers(line: CommandLine) -> str:
-    """The file of own numbers, which must lie with the evidence; empty for none."""
+    """Return the file of own numbers, which must lie with the evidence.
+
+    Empty for none.
+    """
     text = line.text("tailor")
     if text is None:
         return ""
@@ -253,7 +256,7 @@ def _planned(line: CommandLine) -> RunPlan:
 
 
 def _dry_runs(line: CommandLine) -> Iterator[str]:
-    """Return the text on each type of machine that is asked for; all, where none is."""
+    """Return the text on each requested type of machine; all, where none is named."""
     from speccheck.validator.certification.published import dry_run  # noqa: PLC0415 - seldom
     from speccheck.validator.report.certification_text import dry_run_text  # noqa: PLC0415 - seldom
 
@@ -354,7 +357,7 @@ def _signer(line: CommandLine) -> Signer | None:
 
 
 def _issue(line: CommandLine, signer: Signer | None, now: datetime) -> Issue:
-    """Who issues the certificate, and its number, which grows with time."""
+    """Return who issues the certificate, and its number, which grows with time."""
     return Issue(
         verifier=str(line.values.get("verifier", _NOBODY)),
         key_id=signer.public.key_id if signer else "",

@@ -68,11 +68,14 @@ class RunSettings:
             raise SettingsError(message)
 
     def of_run(self) -> "Layer | None":
-        """What holds for all of the run, and for plans that no other file is for."""
+        """Return what holds for all the run, and for plans without their own file."""
         return self._layer(self.origin_in(self._folder), ())
 
     def of_plan(self, paths: Sequence[str]) -> "Layer | None":
-        """What holds for the plan of some files; the first is what it is about."""
+        """Return what holds for the plan of some files.
+
+        The first is what it is about.
+        """
         return self._layer(self.origin_of(paths[0]), paths)
 
     def origin_of(self, path: str) -> Origin:
@@ -87,7 +90,7 @@ class RunSettings:
         return Origin(above[0] if above else None, above)
 
     def reason(self, paths: Sequence[str]) -> str:
-        """Which settings were taken, where the files of a plan lie under several."""
+        """Return which settings were taken for files of a plan under several."""
         closest = [self.origin_of(path).closest for path in paths]
         if len(set(closest)) <= 1:
             return ""
@@ -130,7 +133,10 @@ class RunSettings:
 
 
 def _common_folder(arguments: Sequence[str], stdin_name: str | None) -> str:
-    """The folder that holds all that is judged; the current one where nothing is."""
+    """Return the folder that holds all that is judged.
+
+    The current one where nothing is.
+    """
     folders = [_folder_of(argument, stdin_name) for argument in arguments]
     return os.path.commonpath(folders) if folders else os.getcwd()
 

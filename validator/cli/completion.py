@@ -117,7 +117,7 @@ def _words_of(command: Command, option: Option) -> Words:
 
 
 def _long_lists(commands: Sequence[Command]) -> dict[Words, str]:
-    """Lists that many options share, with a name each: a script holds them once."""
+    """Return the lists that many options share, by name: a script holds them once."""
     result: dict[Words, str] = {}
     for command in commands:
         for option in command.options:
@@ -188,7 +188,10 @@ def _bash(commands: Sequence[Command]) -> Iterator[str]:
 
 
 def _bash_values(command: Command, lists: Mapping[Words, str]) -> Iterator[str]:
-    """What may follow each option; an option of any text is followed by nothing."""
+    """Yield what may follow each option.
+
+    An option of any text is followed by nothing.
+    """
     name = command.name
     for option in command.options:
         if option.kind == "switch":

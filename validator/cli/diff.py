@@ -92,7 +92,7 @@ def _side(path: str, text: str) -> SnapshotSide:
 
 
 def _kind_of_both(texts: Sequence[str], paths: Sequence[str]) -> Kind | None:
-    """What both are; None where neither is one; raises UsageError for a mixed pair."""
+    """Return the kind of both, or None; raises UsageError for a mixed pair."""
     kinds: list[Kind | None] = [kind_of(text) for text in texts]
     kind: Kind | None = kinds[0]
     if kind == kinds[1]:

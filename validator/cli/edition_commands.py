@@ -220,7 +220,7 @@ def schema(line: CommandLine) -> int:
 
 
 def _no_schema(name: str, own: list[str], frameworks: list[str]) -> str:
-    """That there is no schema of that name, which there are, and which is meant."""
+    """Return that no schema has that name, which there are, and which is meant."""
     close = resembling(name, [*own, *frameworks])
     hint = f"did you mean {' or '.join(close)}? there" if close else "there"
     return (

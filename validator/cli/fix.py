@@ -48,7 +48,7 @@ class Fixed(Record):
 
 
 def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
-    """Make the fixes of a run that was asked for, and tell of them on standard error.
+    """Make a run's requested fixes, and report them on standard error.
 
     Raises UsageError, and what `run` raises.
     """

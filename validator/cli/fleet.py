@@ -120,7 +120,7 @@ def _job(request: Request) -> tuple[ReadFile, ...]:
 
 
 def _expected(line: CommandLine) -> Expected:
-    """Who is expected, by the command line; raises UsageError and HostNamesError."""
+    """Return who is expected by the options; raises UsageError and HostNamesError."""
     text = line.text("expect")
     if text is None:
         return Expected()
@@ -245,7 +245,7 @@ def _golden(path: str) -> Golden:
 
 
 def with_golden(run: FleetRun, golden: Golden | None) -> FleetRun:
-    """The run with what differs from the golden machine, as findings on all nodes."""
+    """Return the run with differences from the golden machine, as findings."""
     if golden is None:
         return run
     fleet = run.fleet
@@ -256,7 +256,7 @@ def with_golden(run: FleetRun, golden: Golden | None) -> FleetRun:
 
 
 def _silent(_: int) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def changes(
@@ -303,7 +303,10 @@ def write_profile(
 
 
 def _history(path: str) -> str:
-    """The file of a history; raises UsageError before any work for one that is none."""
+    """Return the file of a history.
+
+    Raises UsageError for a bad one, before any work.
+    """
     if path:
         from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
             HistoryError,
@@ -351,7 +354,7 @@ class Progress:
         self._is_on = self._stream.isatty()
 
     def add(self, count: int) -> None:
-        """So many more are done."""
+        """Count so many more as done."""
         self._done += count
         if self._is_on and monotonic() >= self._next:
             self._next = monotonic() + _SECONDS_BETWEEN
@@ -375,7 +378,7 @@ class Progress:
 
 
 def history(line: CommandLine) -> int:
-    """Tell what the file of `--history` holds; returns the exit code."""
+    """Show what the file of `--history` holds; returns the exit code."""
     from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
         HistoryError,
     )

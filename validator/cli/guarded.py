@@ -44,7 +44,7 @@ REFUSALS = (
 
 
 def passes_on(error: Exception) -> bool:
-    """Whether an unexpected exception is for `main`, and no bug to be told in a line.
+    """Return whether an unexpected exception is for `main`, and no bug in one line.
 
     The reader of our output went away, or the user asked to see where it comes from.
     """
@@ -53,7 +53,7 @@ def passes_on(error: Exception) -> bool:
 
 
 def bug_message(error: Exception) -> str:
-    """One line for an exception that nobody expected."""
+    """Return one line for an exception that nobody expected."""
     return (
         f"a bug of speccheck: {type(error).__name__}: {error}; "
         "SPECCHECK_TRACEBACK=1 shows where"

@@ -61,7 +61,7 @@ def _ending(words: list[str]) -> int:
 
 
 def run() -> None:
-    """The program: `main`, and an end without taking the interpreter apart.
+    """Run the program: `main`, and an end without taking the interpreter apart.
 
     To free every module and object one by one costs a tenth of a short run, and the
     process is about to end anyway; mypy ends the same way.

@@ -124,7 +124,10 @@ def judge(
 def _shown_instead(
     line: CommandLine, request_of: Callable[[CommandLine], Request]
 ) -> int | None:
-    """The exit code where something is shown and nothing judged; None elsewhere."""
+    """Return the exit code where something is shown and nothing judged.
+
+    None elsewhere.
+    """
     if line.has("show_settings"):
         return _show_settings(line)
     if line.has("what_if"):
@@ -199,7 +202,7 @@ def _plot(result: RunResult, path: str) -> None:
 def run_of(
     request: Request, line: CommandLine, outputs: list[Output]
 ) -> "tuple[RunResult, Fixed | None]":
-    """Return the run, and the fixes that were made where they were asked for."""
+    """Return the run, and the fixes that were made if they were requested."""
     if not {"diff", "fix", "unsafe_fixes"} & line.values.keys():
         return run(request), None
     from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom

@@ -105,7 +105,7 @@ class NodeAudience(Audience):
         return _RESULT if self._result_path == STANDARD_OUTPUT else ""
 
     def reports(self, outputs: list[Output]) -> list[Output]:
-        """Without the one that would stand beside our line."""
+        """Return the reports without the one that would stand beside our line."""
         if not self.takes_standard_output:
             return outputs
         return [output for output in outputs if output.path is not None]
@@ -190,7 +190,7 @@ class NodeAudience(Audience):
         write(line, self._result_file() if to_file else None)
 
     def _answered(self, result: NodeResult, failed: dict[str, int], code: int) -> int:
-        """The exit code; that of Nagios where its line is asked for and printed."""
+        """Return the exit code; that of Nagios where its line is printed."""
         if not self.is_nagios:
             return 0 if self._exits_zero else code
         from speccheck.validator.report.node_outcome import (  # noqa: PLC0415 - seldom
@@ -213,7 +213,7 @@ def _value(words: Sequence[str], flag: str) -> str | None:
 
 
 def overdue_after(budget_seconds: float) -> float:
-    """When a run is overdue: it had twice its budget, or ten seconds more than it."""
+    """Return when a run is overdue: after twice its budget, or 10 s beyond it."""
     return budget_seconds + max(budget_seconds, LEAST_SECONDS)
 
 
@@ -268,7 +268,7 @@ def preflight(words: list[str], command: Command) -> int:
 
 
 def _overdue(words: list[str], options: tuple[Option, ...], tier: int) -> float:
-    """After how long it hangs; of a wrong command line, the default."""
+    """Return after how long it hangs; of a wrong command line, the default."""
     try:
         _, seconds = _tier_and_budget(parse(words, options))
     except UsageError:
@@ -379,7 +379,7 @@ def _topology_file(files: Iterable[ReadFile]) -> str:
 
 
 def _paths(request: Request, groups: Iterable[PlanFiles]) -> list[tuple[str, str]]:
-    """Role and path of the files and folders of the machine that the plans name."""
+    """Return role and path of the machine's files and folders that the plans name."""
     result: dict[tuple[str, str], None] = {}
     for group in groups:
         plan = assemble(group.files, settled(request, group).judging.context).plan

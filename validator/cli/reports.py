@@ -48,7 +48,7 @@ class Output(Record):
 
 
 def outputs_in(words: Sequence[str]) -> list[Output]:
-    """The report on standard output that a command line asks for, though it is wrong.
+    """Return the reports that a wrong command line requests on standard output.
 
     Who reads JSON is to be told so in JSON. Files are left as they are: that they may
     be written is not known yet.
@@ -138,7 +138,7 @@ def write_forms(
     outputs: Iterable[Output],
     forms: Forms,
 ) -> None:
-    """Write a document in each form that is asked for: all of its files, or none.
+    """Write a document in each requested form: all of its files, or none.
 
     Args:
         line: the command line, which says how to draw.
@@ -200,7 +200,7 @@ def verify_not_judged(named: Mapping[str, str], judged: Iterable[str]) -> None:
 
 
 def _is_configuration(path: str) -> bool:
-    """Whether a file is there that would be judged, in a folder or named by another.
+    """Return whether a folder, or a file that another names, has a file to be judged.
 
     The report of the run before is none, and may be written over. The file is opened
     to be written, as it will be: that is no file to watch (watch.py).
@@ -238,7 +238,7 @@ def _is_device(path: str) -> bool:
 
 
 def _identity(path: str) -> tuple[int, int] | str:
-    """The same for all names of one file: other spellings, links of both kinds."""
+    """Return a key that all names of one file share: spellings and links."""
     try:
         result = os.stat(path)
     except OSError:
@@ -304,7 +304,7 @@ def _is_shown(output: Output) -> bool:
 
 
 def refuse(message: str, outputs: list[Output], code: int = 2) -> int:
-    """Tell why nothing is judged, in each form that can; returns the exit code."""
+    """Write why nothing is judged, in each form that can; returns the exit code."""
     shown = "\n".join(map(printable, message.split("\n")))
     sys.stderr.write(f"speccheck: {disarmed(shown)}\n")
     for output in outputs:
@@ -325,7 +325,7 @@ def is_on_github() -> bool:
 def for_runner(
     pieces: Iterable[str], report_context: ReportContext, *, annotated: bool
 ) -> Iterator[str]:
-    """A report for people as a runner may read it, with annotations on GitHub."""
+    """Yield a report for people as a runner may read it, with annotations on GitHub."""
     yield from map(disarmed, pieces)
     if annotated and is_on_github():
         yield from FORMS[_GITHUB].report(report_context, Style())

@@ -46,7 +46,7 @@ _LISTS = {
 
 
 def request_of(line: CommandLine, use: str = "ci") -> Request:
-    """What is to be judged, for that use if no other is named; raises UsageError.
+    """Return the request of that use if no other is named; raises UsageError.
 
     Raises SettingsError as well, where `with_settings` laid settings under it.
     """
@@ -81,7 +81,10 @@ def request_of(line: CommandLine, use: str = "ci") -> Request:
 
 
 def _spec(line: CommandLine) -> str:
-    """The edition that counts: `--enforce` and `--spec` are one; raises UsageError."""
+    """Return the edition that counts, of `--enforce` and `--spec`.
+
+    Raises UsageError.
+    """
     enforced, named = line.text("enforce"), line.text("spec")
     if enforced and "spec" in line.stated and enforced != named:
         message = f"--enforce {enforced} and --spec {named} are one option: give one"
@@ -134,7 +137,7 @@ def _judging(line: CommandLine) -> Judging:
 
 
 def _excluded(line: CommandLine) -> tuple[Excluded, ...]:
-    """What is not searched: patterns of settings from their file, others from here."""
+    """Return what is not searched: patterns from settings' files and from options."""
     patterns = line.texts("exclude")
     if not patterns:
         return ()
@@ -149,7 +152,7 @@ def _excluded(line: CommandLine) -> tuple[Excluded, ...]:
 
 
 def files_request(line: CommandLine) -> Request:
-    """What of the files that must be given is to be judged; raises UsageError."""
+    """Return the request for files that must be given; raises UsageError."""
     if not line.files:
         message = "no file given: speccheck FILE|FOLDER|- ..."
         raise UsageError(message)
@@ -179,7 +182,7 @@ def demands_of(line: CommandLine, edition: Edition) -> Demands:
 
 
 def _no_clause(line: CommandLine, name: str, edition: Edition) -> str:
-    """Why a clause cannot be required."""
+    """Return why a clause cannot be required."""
     start = f"--require {name}: "
     for text, place in zip(
         line.texts("require"), (line.places or {}).get("require", ()), strict=False

@@ -306,7 +306,7 @@ def _opened(path: str, *, is_packed: bool) -> Generator[IO[bytes] | gzip.GzipFil
 
 
 def _made(order: SimulationOrder) -> Iterator[tuple[Written, ...]]:
-    """Return what is written for each node, while a terminal is told how far it is."""
+    """Return what is written for each node, while a terminal shows how far it is."""
     total = order.fleet.nodes
     is_shown = order.tells and sys.stderr.isatty()
     made = nodes(order.fleet, order.planting, order.form)

@@ -200,7 +200,7 @@ def _problem(
     result: Mapping[str, Any] | None,
     allowed: float,
 ) -> str:
-    """Why not all was measured; empty where it was."""
+    """Return why not all was measured; empty where it was."""
     if code is None:
         return f"killed when the budget of {allowed:g} s was used up"
     texts = [
@@ -223,7 +223,7 @@ def _problem(
 
 
 def _hidden(content: Content, ended: Ended) -> str:
-    """That GPUs of the node were not measured, as they are hidden from PyTorch."""
+    """Return that GPUs of the node are hidden from PyTorch and not measured."""
     gpus = content.get("gpus")
     if ended.result is None or not isinstance(gpus, list):
         return ""

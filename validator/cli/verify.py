@@ -72,7 +72,7 @@ def verify(line: CommandLine) -> int:
 
 
 def _machine(line: CommandLine) -> dict[str, Any]:
-    """The content of a snapshot: of a file, or of this machine, which is looked at."""
+    """Return the content of a snapshot: of a file, or of this machine as it is now."""
     path = line.text("node")
     if path is None:
         from speccheck.validator.cli.take_snapshot import (  # noqa: PLC0415 - seldom

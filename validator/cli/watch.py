@@ -79,7 +79,7 @@ def _judged(judge: Callable[[], int]) -> tuple[int, Seen]:
 
 
 def _end_child(judge: Callable[[], int], result: BinaryIO) -> None:
-    """Judge, tell what was read, and end the process whatever happened."""
+    """Judge, report what was read, and end the process in any case."""
     seen: Seen = {}
     code = 1
 

@@ -86,7 +86,7 @@ def differences(fleet: Fleet, leaves: Sequence[ComparedNodes]) -> Differences:
 def differing(
     fleet: Fleet, leaves: Iterable[tuple[ComparedNodes, Shared | None]]
 ) -> Differences:
-    """The same, of leaves that are not those of the fleet as they stand."""
+    """Return the same, of leaves that are not those of the fleet as they stand."""
     odd: dict[tuple[str, ...], list[Odd]] = {}
     divided: dict[tuple[tuple[str, ...], ...], list[tuple[ComparedNodes, Shared]]] = {}
     untold: dict[tuple[tuple[str, ...], str], list[ComparedNodes]] = {}
@@ -125,7 +125,7 @@ def differing(
 
 
 def _kinds(groups: Sequence[NodeGroup]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The odd values, the many that few nodes have as one."""
+    """Yield the odd values, and as one value the many that few nodes have."""
     whole = groups if len(groups) <= MOST_KINDS else groups[: MOST_KINDS - 1]
     yield from whole
     rest = [host for group in groups[len(whole) :] for host in group.hosts]
@@ -149,7 +149,7 @@ def _division(
 def _untold(
     fleet: Fleet, shared: Shared | None
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The nodes that do not tell a leaf, by why they do not."""
+    """Yield the nodes that do not state a leaf, by why they do not."""
     if shared is None:
         yield (), _UNTOLD
         return
@@ -173,7 +173,7 @@ def _without_mixed(shared: Shared) -> Shared:
 
 
 def _near(shared: Shared, share: float) -> Shared:
-    """The same, numbers near the median of all nodes being one value."""
+    """Return the same, numbers near the median of all nodes being one value."""
     numbers = {group.value: _number(group.value) for group in shared.groups}
     known = [
         number
@@ -206,7 +206,7 @@ def _number(text: str) -> float | None:
 
 
 def by_key(shared: Shared | None) -> Iterator[tuple[str, Shared]]:
-    """Each part that at least half of the nodes have, with its values over them.
+    """Yield each part that at least half of the nodes have, with its values over them.
 
     `eth0 1500, ib0 2044` is two parts. What few nodes have, such as the interface of a
     container, is nothing that nodes share.
@@ -232,6 +232,6 @@ _BARE = "none"
 
 
 def are_places_fixed(fleet: Fleet) -> bool:
-    """Whether slots decide; a hypervisor deals places out as it likes."""
+    """Return whether slots decide; a hypervisor deals places out as it likes."""
     shared = fleet.shared.get("host.virtualisation")
     return shared is not None and {group.value for group in shared.groups} == {_BARE}

@@ -78,7 +78,7 @@ class Outliers(Record):
     unseen: tuple[str, ...]
 
     def without(self, leaf: str, hosts: Container[str]) -> "Outliers":
-        """The same, but for one reading of nodes of which it says nothing."""
+        """Return the same without one reading of nodes of which it says nothing."""
         left = {
             host: fars if host not in hosts else _but(fars, leaf)
             for host, fars in self.by_host.items()
@@ -93,7 +93,7 @@ def _but(fars: Iterable[Far], leaf: str) -> tuple[Far, ...]:
 def outliers(
     fleet: Fleet, readings: Iterable[OutlierReading], noise: Noise
 ) -> Outliers:
-    """The nodes of a fleet whose numbers are worse than those of all others.
+    """Return the nodes of a fleet whose numbers are worse than those of all others.
 
     Of a reading that few nodes tell nothing is compared, and the others are unseen.
     """
@@ -149,7 +149,7 @@ def _far(
 
 
 def _usual_of_parts(samples: Samples) -> dict[int, float]:
-    """The median of each part over all nodes."""
+    """Return the median of each part over all nodes."""
     values: dict[int, list[float]] = {}
     for part, value in zip(samples.parts, samples.values, strict=True):
         values.setdefault(part, []).append(value)
@@ -170,13 +170,13 @@ def _is_shown(word: str) -> bool:
 
 
 def _word_text(word: str) -> str:
-    """A word of the name of a rate; sizes of messages and of copies in MiB."""
+    """Return a word of a rate's name; sizes of messages and of copies in MiB."""
     size = int(word) if word.isdecimal() else 0
     return f"{size / MIB:,.0f} MiB" if size >= MIB else word
 
 
 def rates_of(fleet: Fleet, share: float) -> Iterator[OutlierReading]:
-    """Each rate that the fleet tells: `copy_tests.host_to_device.memcpy...`."""
+    """Yield each rate that the fleet states: `copy_tests.host_to_device.memcpy...`."""
     for leaf in fleet.samples:
         kind, _, words = leaf.partition(".")
         if kind in RATES:

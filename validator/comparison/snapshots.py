@@ -43,7 +43,7 @@ class NoValue(Record):
 
 
 def side_of(content: Content, file: str) -> SnapshotSide:
-    """A side of the content of a snapshot."""
+    """Return a side of the content of a snapshot."""
     launch, tool = content.get("launch"), content.get("tool")
     node = launch.get("node") if isinstance(launch, dict) else None
     stem = file.replace("\\", "/").rpartition("/")[2].partition(".")[0]
@@ -59,7 +59,7 @@ def side_of(content: Content, file: str) -> SnapshotSide:
 
 
 def seconds_of(taken: object) -> float | None:
-    """A time of a snapshot in seconds since 1970; None for what is none."""
+    """Return a time of a snapshot in seconds since 1970; None for what is none."""
     if not isinstance(taken, str):
         return None
     try:
@@ -70,7 +70,7 @@ def seconds_of(taken: object) -> float | None:
 
 
 def leaf_of(content: Content, kind: str, part: Content, leaf: str) -> object:
-    """A leaf of a part; `NoValue` where it has none."""
+    """Return a leaf of a part; `NoValue` where it has none."""
     if leaf not in part:
         return missing(content, kind)
     result = part[leaf]
@@ -78,14 +78,14 @@ def leaf_of(content: Content, kind: str, part: Content, leaf: str) -> object:
 
 
 def missing(content: Content, kind: str) -> NoValue:
-    """Why a kind is not in a snapshot, or a leaf of it."""
+    """Return why a kind is not in a snapshot, or a leaf of it."""
     cut_short = content.get("cut_short")
     reason = cut_short.get(kind) if isinstance(cut_short, dict) else None
     return NoValue(str(reason) if reason else NOT_IN_SNAPSHOT)
 
 
 def no_value(result: Content) -> NoValue:
-    """Why there is no value, as the snapshot says it."""
+    """Return why there is no value, as the snapshot says it."""
     status = str(result.get("status"))
     if status in _DEFINITE:
         return NoValue(_DEFINITE[status], is_known=True)
@@ -110,7 +110,7 @@ class MachineIdentity(Record):
 def machine_of(
     a: SnapshotSide, b: SnapshotSide, *, is_stated: bool = False
 ) -> MachineIdentity:
-    """Whether both are of one machine. is_stated: the user says so."""
+    """Return whether both are of one machine; is_stated: the user says so."""
     has_one_salt = bool(_digests(a.content) & _digests(b.content))
     if is_stated:
         return MachineIdentity("one", "as --one-machine says", has_one_salt)
@@ -156,7 +156,7 @@ def _by_launch(a: SnapshotSide, b: SnapshotSide) -> tuple[Answer, str] | None:
 
 
 def is_comparable(text: str, other: str, *, has_one_salt: bool) -> bool:
-    """Whether it follows from two specimens being unequal that they are two."""
+    """Return whether it follows from two specimens being unequal that they are two."""
     if is_digest(text) and is_digest(other):
         return has_one_salt
     if is_digest(text) or is_digest(other):
@@ -166,7 +166,7 @@ def is_comparable(text: str, other: str, *, has_one_salt: bool) -> bool:
 
 
 def is_digest(text: str) -> bool:
-    """Whether it stands for a serial number, a UUID, an address or a name."""
+    """Return whether it stands for a serial number, a UUID, an address or a name."""
     return text.startswith(_DIGEST)
 
 
@@ -185,7 +185,7 @@ def _launched(content: Content) -> str:
 def _pair(
     a: SnapshotSide, b: SnapshotSide, kind: str, leaf: str, *, has_one_salt: bool
 ) -> tuple[set[str], set[str]] | None:
-    """What both have of a specimen's leaf, where the two can be compared."""
+    """Return what both have of a specimen's leaf, where the two can be compared."""
     mine, other = (
         {
             text
@@ -333,7 +333,7 @@ class Counted(Record):
 
 
 def are_same(a: object, b: object) -> bool:
-    """Whether they are equal: true is no 1, and what a list does not know is no value.
+    """Return whether they are equal: true is no 1, and an unknown list item no value.
 
     A list that knows a value where the other knows none says nothing different.
     """
@@ -350,7 +350,7 @@ def are_same(a: object, b: object) -> bool:
 def counted(
     pair: Pair, counter: Counter, hours: float | None, *, was_restarted: bool | None
 ) -> Counted | None:
-    """By how much a counter grew; None for what does not count, or backwards."""
+    """Return by how much a counter grew; None for what does not count, or backwards."""
     steps = [*_steps(pair)]
     if not steps or (hours is not None and hours < 0):
         return None
@@ -367,7 +367,7 @@ def counted(
 
 
 def measured(leaf: str, title: str, pair: Pair) -> LeafDifference:
-    """Two results of one measurement."""
+    """Return the difference between two results of one measurement."""
     name = leaf.rpartition(".")[2]
     steps = [*_steps(pair)]
     if not steps or not (name in _NOISE or name.endswith((_RATE, "seconds"))):
@@ -380,7 +380,10 @@ def measured(leaf: str, title: str, pair: Pair) -> LeafDifference:
 
 
 def _steps(pair: Pair) -> Iterator[tuple[float, float]]:
-    """The numbers of both, of lists one after another; none where any is no number."""
+    """Yield the numbers of both, of lists one after another.
+
+    None if any is no number.
+    """
     a, b = pair
     pairs = [(a, b)]
     if isinstance(a, list) and isinstance(b, list):
@@ -393,12 +396,12 @@ def _steps(pair: Pair) -> Iterator[tuple[float, float]]:
 
 
 def _is_unknown(element: object) -> bool:
-    """Whether an element of a list has no value, or says why it has none."""
+    """Return whether an element of a list has no value, or says why it has none."""
     return element is None or isinstance(element, dict)
 
 
 def _is_number(result: object) -> bool:
-    """Whether it is one, and neither NaN nor beyond what a float holds."""
+    """Return whether it is one, and neither NaN nor beyond what a float holds."""
     is_number = isinstance(result, int | float) and not isinstance(result, bool)
     return is_number and -_MOST < result < _MOST  # type: ignore[operator]
 
@@ -442,7 +445,7 @@ class Paired(Record):
 
 
 def paired(kind: str, mine: Sequence[Leaves], other: Sequence[Leaves]) -> list[Paired]:
-    """The parts of both lists; of equal keys, the first goes with the first."""
+    """Return the parts of both lists; of equal keys, the first goes with the first."""
     left, right = _by_key(kind, mine), _by_key(kind, other)
     return [
         Paired(_title(kind, key), left.get(key), right.get(key))
@@ -451,7 +454,7 @@ def paired(kind: str, mine: Sequence[Leaves], other: Sequence[Leaves]) -> list[P
 
 
 def keys_of(kind: str) -> tuple[str, ...]:
-    """The leaves by which a part of that kind is known again."""
+    """Return the leaves by which a part of that kind is known again."""
     return _KEYS.get(kind, ())
 
 
@@ -564,7 +567,7 @@ class _Run:
                 yield from self._of_parts(kind, pair.title, pair.a, pair.b)
 
     def _one_sided(self, kind: str, mine: object, other: object) -> LeafDifference:
-        """A kind that one of the two does not know."""
+        """Return the difference of a kind that one of the two does not know."""
         group: Group = "measurements" if kind in MEASURED else "identity"
         a = self._stated(self.a.content, kind, mine)
         b = self._stated(self.b.content, kind, other)
@@ -582,7 +585,7 @@ class _Run:
     def _alone(
         self, kind: str, title: str, a: Leaves | None, b: Leaves | None
     ) -> Iterator[LeafDifference]:
-        """A part that one of the two has."""
+        """Yield the difference of a part that one of the two has."""
         side = self.a if a is None else self.b
         leaves: Leaves = (b if a is None else a) or {}
         value = leaves.get(_VALUES_OF_PARTS.get(kind, ""), title)
@@ -674,7 +677,7 @@ class _Run:
 
 
 def _called(kind: str, leaves: Leaves) -> str:
-    """How a part is called among leaves: a variable and an event by their names."""
+    """Return what a part is called among leaves: variables, events by name."""
     name = {"variables": "name", "kernel_events": "event"}.get(kind)
     result = leaves.get(name) if name else None
     return f"{kind}.{result}" if isinstance(result, str) else kind
@@ -692,7 +695,7 @@ def _group_of_part(kind: str) -> Group:
 
 
 def _listed(result: object) -> list[Leaves] | None:
-    """The parts; none where it is certain that there are none."""
+    """Return the parts; none where it is certain that there are none."""
     if isinstance(result, list):
         return [item for item in result if isinstance(item, dict)]
     if isinstance(result, dict) and no_value(result).is_known:
@@ -703,7 +706,7 @@ def _listed(result: object) -> list[Leaves] | None:
 def _was_restarted(
     a: SnapshotSide, b: SnapshotSide, machine: MachineIdentity, hours: float | None
 ) -> bool | None:
-    """Whether the machine is up for less than it was and has been since."""
+    """Return whether the machine is up for less than it was and has been since."""
     if machine.answer != "one" or hours is None or hours < 0:
         return None
     mine, other = (_uptime(side) for side in (a, b))

@@ -28,7 +28,7 @@ _HOUR = 3600
 
 
 def named(hosts: Iterable[str]) -> str:
-    """Nodes as one short list: `n[17,20-21]`, or the first ones and how many more."""
+    """Return nodes as a short list: `n[17,20-21]`, or the first and how many more."""
     result = fold(hosts)
     if len(result) <= _MOST_LETTERS:
         return result
@@ -38,31 +38,31 @@ def named(hosts: Iterable[str]) -> str:
 
 
 def counted(hosts: Sequence[str]) -> str:
-    """How many nodes, and which: `3 nodes (n[17,20-21])`."""
+    """Return how many nodes, and which: `3 nodes (n[17,20-21])`."""
     if len(hosts) == 1:
         return hosts[0]
     return f"{len(hosts):,} nodes ({named(hosts)})"
 
 
 def hours(seconds: float) -> float:
-    """A time in hours."""
+    """Return a time in hours."""
     return seconds / _HOUR
 
 
 def gibibytes(text: str) -> str:
-    """Bytes as people read them, with both digits that tell two sizes apart."""
+    """Return bytes in a readable form, with both digits that tell two sizes apart."""
     return f"{int(text) / _GIB:,.2f} GiB" if text.isdecimal() else text
 
 
 def short(text: str) -> str:
-    """A value that does not fill the line."""
+    """Return a value that does not fill the line."""
     if not text:
         return "none"
     return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
 
 
 def against(value: str, usual: str) -> str:
-    """A value beside the usual one; of lists only what differs."""
+    """Return a value beside the usual one; of lists only what differs."""
     mine, others = value.split(", "), usual.split(", ")
     if len(mine) == 1 and len(others) == 1:
         return f"{short(value)} instead of {short(usual)}"
@@ -109,7 +109,7 @@ def uniform(fleet: Fleet, leaves: Sequence[ComparedNodes], advice: Advice) -> Ve
 
 
 def verdicts(result: Differences, advice: Advice) -> Verdicts:
-    """A failure for each set of odd nodes, and what cannot be told."""
+    """Yield a failure for each set of odd nodes, and what is not known."""
     for odd_nodes in result.odd:
         yield _odd(odd_nodes, advice)
     for division in result.divided:
@@ -122,7 +122,7 @@ def verdicts(result: Differences, advice: Advice) -> Verdicts:
 
 
 def missing_field(untold: Untold) -> Verdict:
-    """Nodes, or all of them, that do not tell a leaf."""
+    """Return a missing leaf with the nodes that do not state it, or all of them."""
     labels = ", ".join(leaf.label for leaf in untold.leaves)
     who = counted(untold.hosts) if untold.hosts else "every node"
     return unknown(
@@ -148,7 +148,7 @@ def _odd(odd_nodes: OddNodes, advice: Advice) -> Verdict:
 
 
 def _differences(leaves: Sequence[Odd]) -> list[str]:
-    """Each difference once, with all that differs so: `driver, GSP firmware A...`."""
+    """Return each difference once, with what differs alike."""
     labels: dict[str, list[str]] = {}
     for leaf in leaves:
         value = _text(leaf.compared, leaf.value)
@@ -160,7 +160,7 @@ def _differences(leaves: Sequence[Odd]) -> list[str]:
 
 
 def _divided(division: NodeDivision, advice: Advice) -> Verdict:
-    """No group is more than half: nobody can say which of them is right."""
+    """Return that no group is more than half: nobody can say which of them is right."""
     groups = []
     for number, hosts in enumerate(division.groups[:_MOST_GROUPS]):
         values = ((leaf, values[number]) for leaf, values in division.leaves)
@@ -188,7 +188,7 @@ def _said(comparisons: Iterator[tuple[ComparedNodes, str]]) -> str:
 
 
 def _text(leaf: ComparedNodes, value: str) -> str:
-    """As people read it; a value of a variable may be a credential."""
+    """Return the text as people read it; a value of a variable may be a credential."""
     return gibibytes(value) if leaf.is_size else hidden(value)
 
 
@@ -215,7 +215,7 @@ class OutlierAdvice(Record):
 
 
 def outlier_verdicts(outliers: Outliers, advice: OutlierAdvice) -> Verdicts:
-    """A failure for each node that is far off, and what is not told."""
+    """Yield a failure for each node that is far off, and what is not known."""
     hosts = (*outliers.by_host,)
     if len(hosts) > max(advice.group_share * outliers.nodes, 1):
         yield _together(outliers, advice)
@@ -269,7 +269,7 @@ def _several(
 
 
 def _worst_text(fars: Sequence[Far]) -> str:
-    """The worst part of each reading, and in how many parts it is so."""
+    """Return the worst part of each reading, and in how many parts it is so."""
     by_label: dict[str, list[Far]] = {}
     for far in fars:
         by_label.setdefault(far.reading.label, []).append(far)

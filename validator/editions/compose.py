@@ -74,7 +74,7 @@ class ComposedEdition(Record):
         return self.edition.conditions
 
     def judged(self, clause_id: str) -> JudgedClause:
-        """The clause of that id; raises KeyError for another one."""
+        """Return the clause of that id; raises KeyError for another one."""
         for judged in self.clauses:
             if judged.clause.id == clause_id:
                 return judged
@@ -83,7 +83,7 @@ class ComposedEdition(Record):
     def numbers(
         self, clause_id: str, nodes: int | None = None, precision: str | None = None
     ) -> dict[str, NumberValue | None]:
-        """The numbers of a clause by name; None where the edition has none here.
+        """Return the numbers of a clause by name; None where the edition has none here.
 
         Args:
             clause_id: raises KeyError when the edition has no such clause.
@@ -99,7 +99,7 @@ class ComposedEdition(Record):
         }
 
     def selecting(self, keeps: Callable[[JudgedClause], bool]) -> "ComposedEdition":
-        """The same, with exactly those clauses selected that `keeps` accepts."""
+        """Return the same, with exactly those clauses selected that `keeps` accepts."""
         clauses = tuple(
             clause._replace(is_selected=keeps(clause)) for clause in self.clauses
         )
@@ -178,7 +178,7 @@ def _added_by_all(edition: Edition, forms: Sequence[str]) -> frozenset[str]:
 def find_profile(
     edition: Edition, name: str, kind: str | None = None
 ) -> EditionProfile:
-    """The profile of that name, with or without its prefix, in any case of letters.
+    """Return the profile of that name, with or without its prefix, in any case.
 
     Raises UnknownProfile, naming what there is.
     """
@@ -224,7 +224,7 @@ def _hint(name: str, known: Sequence[EditionProfile], kind: str | None) -> str:
 
 @lru_cache(maxsize=1024)
 def size_class(world_size: int, nodes: int | None) -> str | None:
-    """XS to XXL by the GPUs of a job, as edition 1.0 draws the classes.
+    """Return XS to XXL by the GPUs of a job, as edition 1.0 draws the classes.
 
     None when the nodes are not known and so few GPUs may be one node or several.
     """
@@ -271,7 +271,7 @@ def _judged_clauses(
 
 
 def _deciding(clause: Clause) -> tuple[str, ...]:
-    """The kinds of evidence that make a clause worth asking.
+    """Return the kinds of evidence that make a clause worth asking.
 
     What was measured or logged decides a clause of level L3; what machine and plan say
     of it as well is not enough.
@@ -287,7 +287,7 @@ def _deciding(clause: Clause) -> tuple[str, ...]:
 def _raises(
     edition: Edition, profiles: Sequence[EditionProfile]
 ) -> dict[str, tuple[RaisedBy, ...]]:
-    """By clause, the raises that had an effect, the highest level last."""
+    """Return the raises by clause that had an effect, the highest level last."""
     in_force = {profile.id for profile in profiles}
     result: dict[str, tuple[RaisedBy, ...]] = {}
     for profile in profiles:
@@ -329,7 +329,7 @@ class Permission(Record):
 
 
 def may_certify(edition: Edition) -> Permission:
-    """Whether certificates may be written by an edition."""
+    """Return whether certificates may be written by an edition."""
     # It reads sources of editions by pydantic, which `speccheck FILE` does without.
     from speccheck.validator.editions.source import frozen_editions  # noqa: PLC0415
 
@@ -350,7 +350,7 @@ def may_certify(edition: Edition) -> Permission:
 
 
 def refuse_draft(edition: Edition) -> None:
-    """Raise UnknownEdition where use certify is asked for by a draft.
+    """Raise UnknownEdition where a draft is to judge for certificates.
 
     To judge by a candidate is how it comes to be approved; a draft may ask for anything
     tomorrow.

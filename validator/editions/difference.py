@@ -84,7 +84,7 @@ class EditionChange(Record):
 
 
 def heaviest(weights: Iterable[Weight]) -> Weight:
-    """The heaviest of some weights; PATCH for none."""
+    """Return the heaviest of some weights; PATCH for none."""
     texts = set(weights)
     for weight in reversed(_WEIGHTS):
         if weight in texts:
@@ -93,7 +93,7 @@ def heaviest(weights: Iterable[Weight]) -> Weight:
 
 
 def may_be_must(edition: Edition, clause: Clause) -> bool:
-    """Whether a clause is a must, or a profile raises it to one."""
+    """Return whether a clause is a must, or a profile raises it to one."""
     return clause.level == "must" or any(
         entry.levels.get(clause.id) == "must"
         for profile in edition.profiles.values()
@@ -102,7 +102,7 @@ def may_be_must(edition: Edition, clause: Clause) -> bool:
 
 
 def added_by(edition: Edition, clause_id: str) -> frozenset[str]:
-    """The profiles that have a proposed clause judged, with some evidence or always."""
+    """Return the profiles that have a proposed clause judged, on evidence or always."""
     return frozenset(
         profile.id
         for profile in edition.profiles.values()
@@ -121,7 +121,7 @@ _MODAL = re.compile(r"\b(must|should|may)\b")
 
 
 def direction(clause: Clause, name: str) -> str:
-    """`upper` for a number that must not be exceeded, `lower` for a floor, else empty.
+    """Return `upper` for a number not to be exceeded, `lower` for a floor, else empty.
 
     Only what the requirement says plainly counts: `must be at most {x}`, `should be at
     least {x}`. A number before the modal verb narrows what the clause is about.
@@ -140,7 +140,7 @@ def direction(clause: Clause, name: str) -> str:
 def number_differences(
     before: Clause, after: Clause, known_profiles: Collection[str]
 ) -> Iterator[EditionChange]:
-    """What differs in the numbers of a clause.
+    """Yield what differs in the numbers of a clause.
 
     Args:
         before: the clause in the older edition.
@@ -201,7 +201,7 @@ def _number(
 
 
 def _under(number: Number, key: str) -> NumberValue | None:
-    """The value under a key; of a table over nodes only what stands in it."""
+    """Return the value under a key; of a table over nodes only what stands in it."""
     if not key:
         return number.value
     default = None if key.startswith("nodes/") else number.value
@@ -243,7 +243,7 @@ _WORDING = (
 
 
 def clause_differences(before: Edition, after: Edition) -> Iterator[EditionChange]:
-    """What differs in the clauses of two editions, the conditions among it."""
+    """Yield what differs in the clauses of two editions, the conditions among it."""
     for name, clause in after.clauses.items():
         if name not in before.clauses:
             yield _added(before, after, clause)
@@ -346,7 +346,7 @@ def _level(
 def _application(
     before: Edition, after: Edition, old: Clause, new: Clause
 ) -> Iterator[EditionChange]:
-    """Where a clause applies, by which evidence, and for which tracks it counts."""
+    """Yield where a clause applies, by which evidence, and for which tracks."""
     is_must = may_be_must(after, new)
     weight: Weight = "MAJOR" if is_must else "MINOR"
     fewer = sorted(set(old.applies_when) - set(new.applies_when))
@@ -399,7 +399,7 @@ _LESS_IS_LESS = ("coverage_floor", "least_specimens")
 
 
 def profile_differences(before: Edition, after: Edition) -> Iterator[EditionChange]:
-    """What differs in the profiles of two editions."""
+    """Yield what differs in the profiles of two editions."""
     for name, new in after.profiles.items():
         if name not in before.profiles:
             yield _new(before, after, new)
@@ -417,7 +417,10 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[EditionChan
 
 
 def _new(before: Edition, after: Edition, profile: EditionProfile) -> EditionChange:
-    """A profile that nobody was judged by; but jobs of its kind may have been."""
+    """Return the change of a new profile.
+
+    Jobs of its kind may have been judged before.
+    """
     text = f"new: {profile.title or profile.id}"
     if profile.kind == "use":
         reason = "who names it is judged by it, nobody else"
@@ -460,7 +463,7 @@ def _adds(
 
 
 def added_clauses(profile: EditionProfile) -> set[tuple[str, str]]:
-    """The clauses that a profile adds, each with the evidence that it takes."""
+    """Return the clauses that a profile adds, each with the evidence that it takes."""
     text_lists = {("", name) for name in profile.adds}
     for kind, names in profile.adds_with_evidence.items():
         text_lists |= {(kind, name) for name in names}
@@ -488,7 +491,7 @@ def _raises(old: EditionProfile, new: EditionProfile) -> Iterator[EditionChange]
 def raised_levels(
     profile: EditionProfile,
 ) -> Mapping[tuple[str, str, str], ClauseLevel]:
-    """The raised level by clause, use and size; empty for any use, any size."""
+    """Return the raised level by clause, use and size; empty for any use, any size."""
     result: dict[tuple[str, str, str], ClauseLevel] = {}
     for entry in profile.raises:
         for clause, level in entry.levels.items():
@@ -575,7 +578,7 @@ def _profile_change(value: object) -> str:
 
 
 def differences(before: Edition, after: Edition) -> tuple[EditionChange, ...]:
-    """All that differs between two editions, each with its weight and the reason."""
+    """Return all that differs between two editions, each with its weight and reason."""
     return (
         *_head(before, after),
         *clause_differences(before, after),
@@ -584,7 +587,7 @@ def differences(before: Edition, after: Edition) -> tuple[EditionChange, ...]:
 
 
 def weight_between(before: str, after: str) -> Weight | None:
-    """What the step from one id to another claims to change; None: no step forward."""
+    """Return what the step from one id to another claims; None: no step on."""
     if age(after) <= age(before):
         return None
     old, new = version_of(before), version_of(after)
@@ -594,7 +597,7 @@ def weight_between(before: str, after: str) -> Weight | None:
 
 
 def refusals(before: Edition, after: Edition, named: Collection[str]) -> Iterator[str]:
-    """Why an edition may not be what its id says, a line for each reason.
+    """Yield why an edition may not be what its id says, a line for each reason.
 
     Args:
         before: the edition that it extends.
@@ -626,7 +629,7 @@ def refusals(before: Edition, after: Edition, named: Collection[str]) -> Iterato
 
 
 def _misdated(before: Edition, after: Edition) -> Iterator[str]:
-    """What is withdrawn or deprecated here, and says that another edition did it."""
+    """Yield what is withdrawn or deprecated here as of another edition."""
     version = after.id.removesuffix(DRAFT)
     result = {
         **{
@@ -651,7 +654,7 @@ def _is_announced(edition: Edition, name: str) -> bool:
 
 
 def _too_early(before: Edition, after: Edition) -> Iterator[str]:
-    """Clauses withdrawn before the edition that their deprecation announced."""
+    """Yield clauses withdrawn before the edition that their deprecation announced."""
     for name in after.withdrawn:
         clause = before.clauses.get(name)
         if clause is None or clause.deprecated is None:

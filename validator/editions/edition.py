@@ -66,7 +66,7 @@ class Tombstone(Record):
 
 
 def deprecation_of(row: Mapping[str, Any] | None) -> Deprecation | None:
-    """The notice that a compiled clause holds."""
+    """Return the notice that a compiled clause holds."""
     if row is None:
         return None
     return Deprecation(
@@ -75,7 +75,7 @@ def deprecation_of(row: Mapping[str, Any] | None) -> Deprecation | None:
 
 
 def tombstones_of(document: Mapping[str, Any]) -> dict[str, Tombstone]:
-    """The tombstones of a compiled edition by the id of the clause."""
+    """Return the tombstones of a compiled edition by the id of the clause."""
     return {
         name: Tombstone(
             name,
@@ -89,13 +89,15 @@ def tombstones_of(document: Mapping[str, Any]) -> dict[str, Tombstone]:
 
 
 def base_of(head: Mapping[str, Any]) -> BaseEdition | None:
-    """The edition that a compiled one extends."""
+    """Return the edition that a compiled one extends."""
     row = head.get("extends")
     return BaseEdition(row["id"], row["sha256"]) if row else None
 
 
 def version_of(edition_id: str) -> tuple[int, int, int]:
-    """Major, minor and patch of an edition; a draft has those that it is to become.
+    """Return the major, minor and patch of an edition.
+
+    A draft has those it is to become.
 
     Raises ValueError for an id of another form.
     """
@@ -105,12 +107,12 @@ def version_of(edition_id: str) -> tuple[int, int, int]:
 
 
 def age(edition_id: str) -> tuple[tuple[int, int, int], bool]:
-    """Sorts ids from the oldest edition on, a draft before what it becomes."""
+    """Return what sorts ids from the oldest on, a draft before what it becomes."""
     return version_of(edition_id), not edition_id.endswith(DRAFT)
 
 
 def editions_in(folder: str, file: str) -> tuple[str, ...]:
-    """The ids of the editions whose folder holds a file, oldest first."""
+    """Return the ids of the editions whose folder holds a file, oldest first."""
     texts = [
         name
         for name in os.listdir(folder)
@@ -158,7 +160,7 @@ class Number(Record):
     def under(
         self, profiles: Sequence[str], nodes: int | None, precision: str | None
     ) -> NumberValue | None:
-        """The value that holds; None when the edition has none for this job.
+        """Return the value that holds; None when the edition has none for this job.
 
         The first of these that the number has a key for: the profiles, from the last
         to the first; the precision; the table over node counts; the default.
@@ -218,7 +220,7 @@ def _interpolated(table: list[tuple[int, int | float]], nodes: int) -> int | flo
 
 
 def number_text(number: Number, value: NumberValue | None) -> str:
-    """A value of that number as people write it: `8 nodes`, `50 MiB`, `a, b and c`."""
+    """Return a value of that number for people: `8 nodes`, `50 MiB`, `a, b and c`."""
     unit = number.unit
     if value is None:
         return f"[{number.name.replace('_', ' ')} of the profile]"
@@ -244,7 +246,7 @@ def _plain(value: float | str) -> str:
 
 
 def number_of(name: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Number:
-    """A number of a compiled edition."""
+    """Return a number of a compiled edition."""
     by_profile = row.get("by_profile") or {}
     return Number(
         name=name,
@@ -312,7 +314,7 @@ class Clause(Record):
     def requirement_text(
         self, numbers: Mapping[str, NumberValue | None] | None = None
     ) -> str:
-        """The requirement with its numbers and their units.
+        """Return the requirement with its numbers and their units.
 
         Args:
             numbers: values by name, as the profiles in force give them; without them
@@ -360,7 +362,7 @@ class Condition(Record):
         return self.more_than is not None or self.at_least is not None
 
     def holds(self, fact: object) -> bool:
-        """Whether it holds for a fact; None is a fact that is not known."""
+        """Return whether it holds for a fact; None is a fact that is not known."""
         if self.is_stated is not None:
             return (fact is not None) == self.is_stated
         if self.one_of:
@@ -410,7 +412,7 @@ class Bounds(Record):
     most: int | None
 
     def hold(self, count: int) -> bool:
-        """Whether a count lies within."""
+        """Return whether a count lies within."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
@@ -465,7 +467,10 @@ class Edition(Record):
     lapsed: tuple[OwnNumber, ...] = ()
 
     def size_class(self, world_size: int, nodes: int | None) -> str | None:
-        """XS to XXL by the GPUs of the job; None when it may be one node or several."""
+        """Return XS to XXL by the GPUs of the job.
+
+        None when it may be one node or several.
+        """
         candidates = [
             profile
             for profile in self.profiles.values()
@@ -480,7 +485,7 @@ class Edition(Record):
         return left[0].id.partition("/")[2] if len(left) == 1 else None
 
     def sizes_from(self, smallest: str) -> tuple[str, ...]:
-        """The size classes from that one up."""
+        """Return the size classes from that one up."""
         sizes = [
             profile.id.partition("/")[2]
             for profile in self.profiles.values()
@@ -495,7 +500,7 @@ class Edition(Record):
 
 
 def editions() -> tuple[str, ...]:
-    """The ids of the editions that come with speccheck, oldest first."""
+    """Return the ids of the editions that come with speccheck, oldest first."""
     return editions_in(_EDITIONS, COMPILED)
 
 
@@ -551,13 +556,13 @@ def _read(path: str, name: str) -> dict[str, Any]:
 
 
 def canonical(content: Mapping[str, object]) -> str:
-    """The text of an edition that is hashed: sorted keys, no blanks, no sha256."""
+    """Return the hashed text of an edition: sorted keys, no blanks, no sha256."""
     kept = {key: value for key, value in content.items() if key != "sha256"}
     return json.dumps(kept, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(content: Mapping[str, object]) -> str:
-    """The sha256 of an edition's canonical text, in hexadecimal."""
+    """Return the sha256 of an edition's canonical text, in hexadecimal."""
     from hashlib import sha256  # noqa: PLC0415 - loads OpenSSL, 10 ms
 
     return sha256(canonical(content).encode()).hexdigest()
@@ -568,7 +573,7 @@ def _defaults(numbers: Mapping[str, Number]) -> dict[str, NumberValue | None]:
 
 
 def edition_of(document: dict[str, Any]) -> Edition:
-    """The edition that a compiled document holds.
+    """Return the edition that a compiled document holds.
 
     Raises KeyError, TypeError or AttributeError for another document.
     """

@@ -225,7 +225,7 @@ def _said(
 
 
 def _weight(level: str, differences: Sequence[EditionChange]) -> str:
-    """The level by the other edition; one that a profile raised stays at least so."""
+    """Return the level by the other edition; if a profile raised it, at least that."""
     for difference in differences:
         if difference.levels is not None:
             before, after = difference.levels
@@ -237,7 +237,7 @@ def _weight(level: str, differences: Sequence[EditionChange]) -> str:
 def _by_number(
     row: Mapping[str, Any], numbers: Sequence[NumberChange]
 ) -> tuple[Change, str] | None:
-    """What a changed number makes of a finding; None: it comes out as it did."""
+    """Return what a changed number makes of a finding; None: it comes out as it did."""
     change = _compared(row, numbers)
     if isinstance(change, str):
         return "not_said", f"{change}: judge the files again"
@@ -261,7 +261,7 @@ def _by_number(
 def _compared(
     row: Mapping[str, Any], numbers: Sequence[NumberChange]
 ) -> NumberChange | str:
-    """The number that a finding compared with, or why that cannot be told."""
+    """Return the number that a finding compared with, or why it is not known."""
     required = row.get("required")
     names = ", ".join(sorted({number.name for number in numbers})) or "its numbers"
     if not _is_number(required) or not _is_number(row.get("measured")):
@@ -282,7 +282,10 @@ def _compared(
 
 
 def _way(row: Mapping[str, Any], change: NumberChange) -> str:
-    """Which side of the number is right; empty where wording and finding disagree."""
+    """Return which side of the number is right.
+
+    Empty if wording and finding disagree.
+    """
     measured, required = row["measured"], row["required"]
     is_pass = row["outcome"] == "pass"
     if measured == required:

@@ -19,7 +19,7 @@ _SHORT_DIGEST = 12
 
 
 def list_text(edition: Edition, composed: ComposedEdition | None = None) -> str:
-    """All clauses by area, one line each: id, level, status, title.
+    """Return all clauses by area, one line each: id, level, status, title.
 
     Args:
         edition: the edition.
@@ -55,7 +55,7 @@ def list_text(edition: Edition, composed: ComposedEdition | None = None) -> str:
 def clause_text(
     edition: Edition, clause_id: str, composed: ComposedEdition | None = None
 ) -> str:
-    """One clause with its level, numbers and what it rests on.
+    """Return one clause with its level, numbers and what it rests on.
 
     Args:
         edition: the edition.
@@ -88,7 +88,7 @@ def clause_text(
 
 
 def tombstone_text(edition: Edition, tombstone: Tombstone) -> str:
-    """What became of a clause that the edition has no longer."""
+    """Return what became of a clause that the edition has no longer."""
     lines = [
         f"{tombstone.id}  {tombstone.title}".rstrip(),
         *_block("Withdrawn", [f"in edition {tombstone.since}; its id stays its own"]),
@@ -135,7 +135,7 @@ def _row(judged: JudgedClause) -> str:
 
 
 def _block(name: str, texts: Iterable[str]) -> Iterator[str]:
-    """A heading with its paragraphs indented; nothing for no paragraphs."""
+    """Yield a heading with its paragraphs indented; nothing for no paragraphs."""
     paragraphs = list(texts)
     if paragraphs:
         yield ""
@@ -188,7 +188,7 @@ def _status(judged: JudgedClause, edition: Edition) -> Iterator[str]:
 
 
 def conditions_text(clause: Clause, edition: Edition) -> Iterator[str]:
-    """Where the clause applies."""
+    """Yield where the clause applies."""
     texts = [edition.conditions[name].text for name in clause.applies_when]
     yield f"only where {' and '.join(texts)}" if texts else "everywhere"
 
@@ -196,7 +196,7 @@ def conditions_text(clause: Clause, edition: Edition) -> Iterator[str]:
 def raised_elsewhere(
     clause: Clause, edition: Edition, judged: JudgedClause
 ) -> Iterator[str]:
-    """Where else the level is higher than under the profiles in force."""
+    """Yield where else the level is higher than under the profiles in force."""
     for profile in edition.profiles.values():
         for entry in profile.raises:
             level = entry.levels.get(clause.id)
@@ -223,7 +223,7 @@ def _numbers(clause: Clause, values: Mapping[str, NumberValue | None]) -> Iterat
 
 
 def by_profile_text(number: Number) -> str:
-    """The values of a number by profile, the profiles of one value together."""
+    """Return the values of a number by profile, the profiles of one value together."""
     keys: dict[str, list[str]] = {}
     for key, value in sorted(number.by_profile.items(), key=_natural):
         keys.setdefault(number_text(number, value), []).append(key)
@@ -231,13 +231,13 @@ def by_profile_text(number: Number) -> str:
 
 
 def _natural(entry: tuple[str, object]) -> tuple[str, int, str]:
-    """nodes/8 before nodes/16."""
+    """Return what sorts nodes/8 before nodes/16."""
     kind, _, name = entry[0].partition("/")
     return kind, int(name) if name.isdecimal() else 0, name
 
 
 def origin_texts(clause: Clause) -> Iterator[str]:
-    """What the clause rests on, a line for each kind of source."""
+    """Yield what the clause rests on, a line for each kind of source."""
     words = {
         "claims": "public claims",
         "primary": "read",

@@ -46,7 +46,7 @@ class FrozenEdition(Record):
 
 
 def frozen_editions(folder: str = SCHEMAS) -> Mapping[str, FrozenEdition]:
-    """The frozen editions of a folder by id; none where it names none.
+    """Return the frozen editions of a folder by id; none where it names none.
 
     Raises ValueError for a file of another form.
     """
@@ -102,7 +102,7 @@ _TERMS = {
 
 
 def compile_edition(source: EditionSource) -> Json:
-    """The edition as a run reads it, with the sha256 of its content.
+    """Return the edition as a run reads it, with the sha256 of its content.
 
     What is only for readers stays in the YAML files: the settings of fabrics, the
     changes and the provenance. Own numbers are held to the plausible ranges.
@@ -145,7 +145,7 @@ def _profile(profile: ProfileSource) -> Json:
 
 
 def compiled_text(source: EditionSource) -> str:
-    """The text of compiled.json: sorted keys, no blanks, one line."""
+    """Return the text of compiled.json: sorted keys, no blanks, one line."""
     content = compile_edition(source)
     text = json.dumps(
         content, sort_keys=True, ensure_ascii=False, separators=(",", ":")
@@ -212,7 +212,7 @@ class HeadPatch(BaseModel):
 
 
 def patch_model(name: str) -> type[BaseModel] | None:
-    """The form of a file of an edition that extends another; None: that of any."""
+    """Return the form of an extending edition's file; None: that of any."""
     if name == HEAD:
         return HeadPatch
     if name == PROVENANCE:
@@ -223,7 +223,7 @@ def patch_model(name: str) -> type[BaseModel] | None:
 
 
 def extended(base: Files, patch: Files) -> tuple[Files, list[str]]:
-    """The files of the whole edition, and what is wrong with the patch.
+    """Return the files of the whole edition, and what is wrong with the patch.
 
     Args:
         base: the files of the base, whole.
@@ -253,7 +253,7 @@ def extended(base: Files, patch: Files) -> tuple[Files, list[str]]:
 
 
 def merged(before: Any, change: Any) -> Any:  # noqa: ANN401 - YAML
-    """What a change makes of a value: mappings key by key, all else whole."""
+    """Return what a change makes of a value: mappings key by key, all else whole."""
     if not isinstance(before, dict) or not isinstance(change, dict):
         return change
     result = dict(before)
@@ -266,7 +266,7 @@ def merged(before: Any, change: Any) -> Any:  # noqa: ANN401 - YAML
 
 
 def clause_rows(files: Files) -> dict[str, Raw]:
-    """The clauses that files hold, by id."""
+    """Return the clauses that files hold, by id."""
     return {
         row["id"]: row
         for name, file in files.items()
@@ -293,7 +293,7 @@ def _head(base: Raw, patch: Raw) -> Raw:
 
 
 def _rows(kind: str, base: Files, patch: Files) -> tuple[Files, list[str]]:
-    """The clauses or the profiles of both: new ones come last in their file."""
+    """Return the clauses or the profiles of both: new ones come last in their file."""
     problems: list[str] = []
     result = {
         name: {**file, kind: list(file[kind])}
@@ -335,7 +335,7 @@ def _tombstones(patch: Files) -> Mapping[str, Raw]:
 
 
 def _reused(buried: Iterable[str], whole: Files, patch: Files) -> Iterator[str]:
-    """Ids are permanent: what was withdrawn once never means something else."""
+    """Yield reused ids: what was withdrawn once never means something else."""
     rows = clause_rows(whole)
     for name in buried:
         if name in rows or name in _tombstones(patch):
@@ -396,7 +396,7 @@ def _name(gone: Mapping[str, Raw], head: Raw, base: Files) -> None:
 
 
 def _conditions(base: Files, patch: Files, whole: Files) -> Raw:
-    """Those of both, without those of the base that only withdrawn clauses used."""
+    """Return both conditions, without those of withdrawn clauses of the base."""
     own: Raw = patch.get(CONDITIONS) or {}
     used = {
         name
@@ -408,7 +408,7 @@ def _conditions(base: Files, patch: Files, whole: Files) -> Raw:
 
 
 def _provenance(base: Raw, patch: Raw | None, whole: Files) -> Raw:
-    """Both, each claim with the clauses that cite it: none is written twice."""
+    """Return both, each claim with the clauses that cite it: none is written twice."""
     citing: dict[str, list[str]] = {}
     for name, row in clause_rows(whole).items():
         for claim in (row.get("origin") or {}).get("claims", ()):
@@ -434,7 +434,7 @@ _PLACEHOLDER = re.compile(r"{([^{}]*)}")
 
 
 def problems(source: EditionSource) -> Iterator[str]:
-    """One line for each thing that does not hold."""
+    """Yield one line for each thing that does not hold."""
     yield from _unique(source)
     for clause in source.clauses:
         for problem in _consistent_clause(clause, source):
@@ -579,7 +579,7 @@ def _unused(source: EditionSource) -> Iterator[str]:
 
 
 def _lifecycle(source: EditionSource) -> Iterator[str]:
-    """Drafts, and what is said of clauses that go or are gone."""
+    """Yield the drafts, and what is said of clauses that go or are gone."""
     head, clauses = source.head, {clause.id for clause in source.clauses}
     if (head.stage == "draft") != head.id.endswith(DRAFT):
         yield f"edition.yaml: id: {head.id}: a draft, and no other, ends in {DRAFT}"
@@ -698,13 +698,15 @@ def _source(files: Files) -> EditionSource:
 
 
 def base_folder(folder: Path, base: str) -> Path:
-    """Where the base of an edition lies: beside it, or with speccheck."""
+    """Return where the base of an edition lies: beside it, or with speccheck."""
     beside = folder.resolve().parent / base
     return beside if (beside / HEAD).is_file() else Path(SCHEMAS) / base
 
 
 def edition_files(folder: Path, within: tuple[str, ...] = ()) -> Files:
-    """What the files of an edition hold, by name; of one that extends, the whole.
+    """Return what the files of an edition hold, by name.
+
+    Of one that extends, the whole.
 
     Args:
         folder: of the edition.
@@ -738,7 +740,7 @@ def edition_files(folder: Path, within: tuple[str, ...] = ()) -> Files:
 
 
 def _base_of(head: dict[str, Any]) -> BaseSource:
-    """What `extends` names: an id, or an id with the sha256 of its content."""
+    """Return what `extends` names: an id, or an id with the sha256 of its content."""
     text = head["extends"]
     try:
         return BaseSource.model_validate(
@@ -750,7 +752,7 @@ def _base_of(head: dict[str, Any]) -> BaseSource:
 
 
 def _pinned(base: BaseSource, where: Path, files: Files, stage: str) -> tuple[str, str]:
-    """The sha256 of the base as it is, and what is wrong with it: often nothing."""
+    """Return the base's sha256 as it is, and what is wrong with it, if anything."""
     digest: str = compile_edition(_source(files))["sha256"]
     frozen = frozen_editions(str(where.parent)).get(base.id)
     for expected, by in (
@@ -771,7 +773,7 @@ def _pinned(base: BaseSource, where: Path, files: Files, stage: str) -> tuple[st
 
 
 def _loaded(folder: Path) -> tuple[Files, list[str]]:
-    """All files of a folder as YAML, and what cannot be read."""
+    """Return all files of a folder as YAML, and what cannot be read."""
     files: Files = {}
     texts: list[str] = []
     paths = [
@@ -798,7 +800,7 @@ def _loaded(folder: Path) -> tuple[Files, list[str]]:
 
 
 def _misformed(name: str, content: Any) -> list[str]:  # noqa: ANN401 - YAML
-    """What is wrong with the form of one file of an edition that extends another."""
+    """Return what is wrong with the form of a file of an extending edition."""
     model = patch_model(name)
     try:
         if model is not None:
@@ -818,7 +820,10 @@ class _Reader:
         self.problems: list[str] = []
 
     def read(self, name: str, model: type[Model]) -> Model | None:
-        """The file as that model; None, with the problems kept, when it breaks it."""
+        """Return the file as that model.
+
+        None, with the problems kept, when it breaks it.
+        """
         try:
             return model.model_validate(self.files[name])
         except ValidationError as error:
@@ -826,7 +831,7 @@ class _Reader:
         return None
 
     def read_conditions(self, name: str) -> dict[str, ConditionSource] | None:
-        """The conditions by name; None when the file breaks their form."""
+        """Return the conditions by name; None when the file breaks their form."""
         try:
             return _Conditions.validate_python(self.files[name])
         except ValidationError as error:
@@ -834,7 +839,7 @@ class _Reader:
         return None
 
     def hold_area(self, name: str, file: ClauseFile) -> None:
-        """The file is named for its area, and so are its clauses."""
+        """Hold the file, and its clauses, to the name of their area."""
         if name != f"clauses/{file.area.lower()}.yaml":
             self.problems.append(f"{name}: area: {file.area} belongs in another file")
         self.problems.extend(
@@ -845,7 +850,7 @@ class _Reader:
 
 
 def _problem_lines(name: str, raw: Any, error: ValidationError) -> list[str]:  # noqa: ANN401
-    """One line for each problem of a file: the file, the place, what is wrong."""
+    """Return a line for each problem of a file: the file, the place, the fault."""
     return [
         f"{name}: {_named(raw, item['loc'])}{item['msg'].removeprefix('Value error, ')}"
         for item in error.errors(include_url=False)
@@ -853,7 +858,7 @@ def _problem_lines(name: str, raw: Any, error: ValidationError) -> list[str]:  #
 
 
 def _named(raw: Any, location: tuple[int | str, ...]) -> str:  # noqa: ANN401 - YAML
-    """A pydantic location with list positions replaced by the ids that stand there.
+    """Return a pydantic location with the ids of list items in place of positions.
 
     Steps below a scalar are dropped: they name members of a union, not parts of a file.
     """

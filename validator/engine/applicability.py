@@ -173,7 +173,7 @@ class Mentioned:
 
 
 def _is_bare(leaf: Value[Any]) -> bool:
-    """Whether a default alone is known, and it is that of a plan that cuts nothing.
+    """Return whether a default alone is known, and is of a plan that cuts nothing.
 
     Nothing offloaded, groups of one rank, no sharding: nobody spoke of it.
     """
@@ -196,7 +196,7 @@ def lacking(evidence: Evidence, names: Iterable[str]) -> Value[Any] | None:
 
 
 def plan_size_class(plan: TrainingPlan) -> str | None:
-    """XS to XXL by the GPUs of the job; None while they are not known."""
+    """Return XS to XXL by the GPUs of the job; None while they are not known."""
     world_size = plan.value("cluster.world_size").value
     nodes = plan.value("cluster.nodes").value
     if world_size is None:

@@ -95,7 +95,7 @@ def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
 
 
 def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
-    """What files and command line say together, before anything follows from it."""
+    """Return what files and options say together, before anything follows from it."""
     nodes = [file for file in files if file.role in _LIVE]
     others = [file for file in files if file.role not in _LIVE]
     facts = [*_facts(others), *context_facts(context).facts]
@@ -109,7 +109,7 @@ def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
 
 
 def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
-    """The evidence of a plan with these leaves, and with what follows from them."""
+    """Return evidence of a plan with these leaves, and with what follows from them."""
     readings = [reading for file in files for reading in file.readings]
     gaps = [gap for file in files for gap in file.gaps]
     leaves = with_reasons(derive(merged), gaps)
@@ -179,7 +179,7 @@ def _add_node(
 
 
 def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
-    """What metrics mean: only logs of runs have some."""
+    """Add what metrics mean: only logs of runs have some."""
     from speccheck.validator.catalogue.metrics import metric_dictionary  # noqa: PLC0415
     from speccheck.validator.evidence.measurement.telemetry import MetricDictionary  # noqa: PLC0415
     from speccheck.validator.evidence.plan import LogsAtHand  # noqa: PLC0415 - seldom
@@ -220,7 +220,7 @@ def add_conditions(by_type: dict[type, Any], node: "Node") -> None:
 def _add_related(
     by_type: dict[type, object], environment: Environment, plan: TrainingPlan
 ) -> None:
-    """Most plans set no variable, and the module would cost them time all the same."""
+    """Add related variables; few plans set any, and the module costs time to import."""
     from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
         JobFacts,
         RelatedVariables,
@@ -231,7 +231,7 @@ def _add_related(
 
 
 def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
-    """What the files state, without what a command line that names one replaces."""
+    """Yield what the files state, less what a command line that names it replaces."""
     replaced: dict[str, set[str]] = {}
     for file in files:
         for reading in file.readings:
@@ -287,7 +287,7 @@ def _value(leaves: Mapping[str, Value[Any]], name: str) -> Value[Any]:
 def _conflicts(
     leaves: Mapping[str, Value[Any]], keyed: Sequence[KeyedFile], versions: Versions
 ) -> Iterator[Value[Any]]:
-    """Leaves in conflict, and the frameworks of files whose release is in conflict."""
+    """Yield the leaves in conflict, and the frameworks whose release is in conflict."""
     yield from (leaf for leaf in leaves.values() if leaf.status == "conflict")
     main = _value(leaves, "run.framework_version")
     open_tables = (
@@ -369,7 +369,7 @@ def _openings(files: Sequence[ReadFile]) -> tuple[Opening, ...]:
 
 
 def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
-    """The variables of the process that took the snapshot: a shell hands them on."""
+    """Return the variables of the process that took the snapshot, from its shell."""
     nodes = [
         reading.node for file in files for reading in file.readings if reading.node
     ]
@@ -398,7 +398,7 @@ def _keeps(file: ReadFile, variable: Variable) -> bool:
 
 
 def _layer(file: ReadFile) -> int:
-    """Weaker layers first: NCCL takes from a file what nothing nearer sets."""
+    """Return the layer, weaker first: NCCL takes from a file what nothing else sets."""
     if file.format == "nccl-conf":
         return 0 if file.status.path.rpartition("/")[2] == "nccl.conf" else 1
     # What was set where the machine was looked at; a script sets it anew.
@@ -406,7 +406,7 @@ def _layer(file: ReadFile) -> int:
 
 
 def _carries_environment(file: ReadFile) -> bool:
-    """A script or environment file, or a file that sets variables or holds a script."""
+    """Return whether a file sets variables or holds a script, or is one that does."""
     return file.source.language == "shell" or any(
         reading.variables or reading.scripts for reading in file.readings
     )

@@ -128,7 +128,7 @@ class BoundRule(Record):
         return beside_edition(values, findings, released, of.silent[0])
 
     def passes(self, number: int) -> bool:
-        """Whether the rule says of one part, or of all, that it holds, and no more.
+        """Return whether the rule says of a part, or of all, that it holds.
 
         That is `judge_piece` without its findings, for callers that have no use for
         these. Nothing passes unseen by numbers that are not the edition's.

@@ -169,7 +169,7 @@ class Judges:
     def _concerns_live(
         self, judged: JudgedClause, evidence: tuple[str, ...], by: Scopes
     ) -> bool:
-        """Whether a clause is judged, by such rules, where no file is at hand."""
+        """Return whether a clause is judged, by such rules, without any file."""
         clause = judged.clause
         if not judged.is_selected or set(evidence).isdisjoint(clause.evidence):
             return False

@@ -48,7 +48,7 @@ def sources_of(files: Iterable[ReadFile]) -> dict[str, Source]:
 
 
 def located(finding: Finding, sources: dict[str, Source]) -> LocatedFinding:
-    """A finding with its places: with positions where it failed, else by their keys."""
+    """Return a finding with its places: positions where it failed, else keys alone."""
     if finding.outcome not in {"fail", "error"}:
         keys = tuple(Location(place.file, place.key) for place in finding.places)
         return LocatedFinding(finding, keys)

@@ -31,7 +31,7 @@ def project_root() -> str:
 
 
 def path_within(path: str, root: str) -> str | None:
-    """A path as seen from a folder, with slashes; None for one that lies elsewhere."""
+    """Return a path as seen from a folder, with slashes; None for one elsewhere."""
     relative = os.path.relpath(os.path.abspath(path), root)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
         return None
@@ -70,7 +70,7 @@ def _fits(
     any_number: _T,
     is_same: Callable[[_T, _T], bool],
 ) -> bool:
-    """Whether a pattern fits, where one of its items stands for any number of others.
+    """Return whether a pattern fits in which one item stands for any number of others.
 
     Only the last such item is ever widened again: an earlier one that took more would
     leave less to the rest.

@@ -99,7 +99,7 @@ class Selection(Record):
 
 
 def own_files(policy: Policy, *others: str | None) -> frozenset[str]:
-    """The files of waivers, as paths are written in a run: they configure nothing."""
+    """Return the files of waivers by their paths in the run: they configure nothing."""
     paths = (policy.waivers, policy.baseline, *others)
     return frozenset(os.path.normpath(path) for path in paths if path is not None)
 

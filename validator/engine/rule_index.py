@@ -190,7 +190,10 @@ RULES = "speccheck.rules"
 
 
 def plugin_readers() -> list[AnyReader]:
-    """The readers of installed packages; raises PluginFault, naming the package."""
+    """Return the readers of installed packages.
+
+    Raises PluginFault, naming the package.
+    """
     result: list[AnyReader] = []
     for point in _points(SOURCES):
         loaded = _loaded(point)
@@ -203,7 +206,10 @@ def plugin_readers() -> list[AnyReader]:
 
 
 def plugin_rules() -> list[RuleEntry]:
-    """The rules of installed packages; raises PluginFault, naming the package."""
+    """Return the rules of installed packages.
+
+    Raises PluginFault, naming the package.
+    """
     return [entry for point in _points(RULES) for entry in _rules_of(point)]
 
 

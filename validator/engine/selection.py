@@ -48,7 +48,7 @@ def weight_of(judged: JudgedClause, rule: ListedRule | None) -> Level:
 def with_levels(
     edition: ComposedEdition, levels: Sequence[RaisedLevel], rules: Sequence[RuleEntry]
 ) -> ComposedEdition:
-    """The edition with the levels to which settings raise clauses, areas and rules."""
+    """Return the edition with the levels to which settings raise clauses and rules."""
     if not levels:
         return edition
     by_clause: dict[str, list[RuleEntry]] = {}
@@ -68,7 +68,7 @@ def with_levels(
 def _raises(
     judged: JudgedClause, levels: Sequence[RaisedLevel], rules: Sequence[RuleEntry]
 ) -> list[tuple[str, Level]]:
-    """By the name of a rule, or of the whole clause: the empty one."""
+    """Return the raises by the name of a rule; the empty one is of the whole clause."""
     text_lists: list[tuple[str, Level]] = []
     of_clause = {judged.clause.id.lower(), judged.clause.area.lower()}
     for raised in levels:
@@ -222,14 +222,17 @@ def known_names(edition: Edition, rules: Sequence[RuleEntry]) -> dict[str, str]:
 
 
 def place_text(place: Place) -> str:
-    """File and line of a place, or the option of the command line."""
+    """Return the file and line of a place, or the option of the command line."""
     return f"{place.file}:{place.span.line}" if place.span else place.key
 
 
 def unknown(
     text: str, name: str, known: Mapping[str, str], edition: Edition
 ) -> UnknownSelection:
-    """The fault of a name that nothing has; `said`: where and how it is given."""
+    """Return the fault of a name that nothing has.
+
+    `said`: where and how it is given.
+    """
     return UnknownSelection(f"{text} {name}: {_no_such(name, known, edition)}")
 
 
@@ -239,7 +242,7 @@ def in_vain(text: str, name: str, known: Mapping[str, str], edition: Edition) ->
 
 
 def names_of_rule(rule: RuleEntry) -> set[str]:
-    """What a rule is selected by: its name and area, its clause and that one's area."""
+    """Return what selects a rule: its name and area, its clause and that one's area."""
     clause = rule.clause.lower()
     return {rule.name, rule.area, clause, clause.partition("-")[0]}
 
@@ -294,7 +297,10 @@ def _verify_level(
     rules: Sequence[RuleEntry],
     known: Mapping[str, str],
 ) -> None:
-    """Levels only ever rise: raise UnknownSelection for one below all that it is of."""
+    """Verify that levels only rise.
+
+    Raises UnknownSelection for one below all of them.
+    """
     text = f"{place_text(raised.place)}: levels"
     if raised.name.lower() not in known:
         raise unknown(text, raised.name, known, edition)

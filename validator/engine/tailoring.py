@@ -297,7 +297,7 @@ _MOST_LINES = 10
 
 
 def headline(edition: Edition) -> str:
-    """`2 numbers are tailored`; empty where all are the edition's."""
+    """Return `2 numbers are tailored`; empty where all are the edition's."""
     count = len(edition.tailoring)
     if not count:
         return ""
@@ -305,7 +305,7 @@ def headline(edition: Edition) -> str:
 
 
 def own_number_text(own_number: OwnNumber) -> str:
-    """`COMM-001 min_nodes: 16 nodes instead of 8 nodes: why (who, until when)`."""
+    """Return a line such as `COMM-001 min_nodes: 16 nodes instead of 8 nodes`."""
     value = number_text(own_number.released, own_number.value)
     return (
         f"{own_number.clause} {own_number.number}: {value} instead of "
@@ -347,7 +347,7 @@ def lapsed_text(own_number: OwnNumber) -> str:
 
 
 def tailoring_data(edition: Edition) -> list[dict[str, Scalar | None]]:
-    """Own numbers as reports of programs and certificates list them."""
+    """Return own numbers as reports of programs and certificates list them."""
     return [
         {
             "clause": own_number.clause,
@@ -376,7 +376,7 @@ def tailored(edition: Edition) -> list[dict[str, Scalar | None]]:
 
 
 def values_text(names: Iterable[str], numbers: Mapping[str, OwnNumber]) -> str:
-    """`min_nodes 16 nodes instead of 8 nodes`, for the note of a finding."""
+    """Return `min_nodes 16 nodes instead of 8 nodes`, for the note of a finding."""
     return ", ".join(
         f"{name} {number_text(numbers[name].released, numbers[name].value)} instead of "
         f"{_released_text(numbers[name])}"

@@ -15,7 +15,10 @@ _LAST = 253_402_300_799  # of the year 9999
 
 
 def today() -> str:
-    """The date of now in UTC; raises WaiverFault for a fixed one that is no date."""
+    """Return the date of now in UTC.
+
+    Raises WaiverFault for a fixed one that is no date.
+    """
     text = os.environ.get(VARIABLE)
     seconds = time.time() if not text else -1
     if text and len(text) < len(str(_LAST)) + 1 and text.isdecimal():
@@ -39,7 +42,7 @@ def is_date(text: str) -> bool:
 
 
 def days_left(until: str, now: str) -> int | None:
-    """The days up to and without the last one; None where there is no last day."""
+    """Return the days up to and without the last one; None without last day."""
     if not until:
         return None
     from datetime import date  # noqa: PLC0415 - as above
@@ -110,7 +113,10 @@ class KnownNames(Record):
 
 
 def read_comment(text: str, known: KnownNames) -> WrittenWaiver | None:
-    """What follows `speccheck:` in a comment; None for words that are no waiver."""
+    """Return what follows `speccheck:` in a comment.
+
+    None for words that are no waiver.
+    """
     match = _WORD.fullmatch(text.strip())
     if match is None:
         return None
@@ -146,7 +152,7 @@ def date_fault(text: str) -> str:
 
 
 def kept(text: str) -> str:
-    """A text of people for reports: on one line, without secrets, not endless."""
+    """Return people's text for reports: a line, without secrets, not endless."""
     return hidden(" ".join(text[: 2 * _LONGEST].split()))[:_LONGEST]
 
 
@@ -175,7 +181,7 @@ def _names(
 
 
 def _fields(text: str) -> tuple[dict[str, str], str, list[str]]:
-    """The fields at the end of a comment, the reason before them, what is no field."""
+    """Return the fields at a comment's end, the reason, and what is no field."""
     parts = text.split(";")
     fields: dict[str, str] = {}
     faults: list[str] = []

@@ -8,7 +8,7 @@ _SHARED_B = range(64, 128)  # 100.64.0.0/10 (RFC 6598), not routed in public
 
 
 def store_address(text: str) -> tuple[str, str] | None:
-    """Scheme and host of a text that is an address of a store, else None."""
+    """Return the scheme and host of a text that is an address of a store, else None."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in _SCHEMES:
         return None
@@ -18,7 +18,7 @@ def store_address(text: str) -> tuple[str, str] | None:
 
 
 def is_private_host(host: str) -> bool:
-    """Whether a host is the same machine or of a private one (RFC 1918, 6598, 6761).
+    """Return whether a host is this machine or a private one (RFC 1918, 6598, 6761).
 
     A bare name without a dot resolves inside the cluster only. A host that is still a
     placeholder counts as private: it is not known.

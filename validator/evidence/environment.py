@@ -70,7 +70,7 @@ class Environment(Record):
         return self.read
 
     def sets(self, name: str) -> bool:
-        """Whether a file sets the variable; `NCCL_IB_*` asks for any of that kind."""
+        """Return whether a file sets the variable; `NCCL_IB_*` stands for its kind."""
         if name.endswith("*"):
             start = name[:-1]
             return any(variable.name.startswith(start) for variable in self.variables)
@@ -145,7 +145,7 @@ class OpenEnvironment(Environment):
         return variable
 
     def sets(self, name: str) -> bool:
-        """Whether a file sets the variable; `NCCL_IB_*` asks for any of that kind."""
+        """Return whether a file sets the variable; `NCCL_IB_*` stands for its kind."""
         is_set = super().sets(name)
         if not is_set:
             self._doubt()

@@ -281,7 +281,7 @@ class Fleet:
         runs: tuple[CollectiveRun, ...] = (),
         started: float | None = None,
     ) -> None:
-        """Take what the survey found.
+        """Take the results of the survey.
 
         Args:
             nodes: that reported.
@@ -300,7 +300,10 @@ class Fleet:
         self.started = started
 
     def leaf(self, name: str) -> Shared:
-        """One leaf over all nodes; raises MissingEvidence where no node tells it."""
+        """Return one leaf over all nodes.
+
+        Raises MissingEvidence where no node states it.
+        """
         shared = self.shared.get(name)
         if shared is None or not shared.groups:
             reason = "no node tells it"

@@ -55,7 +55,7 @@ class FrameworkVersion(Record):
         return _order(self.number) >= _order(other.number)
 
     def surely_before(self, other: "FrameworkVersion") -> bool:
-        """Whether this is surely earlier: 4.57 may be 4.57.1, so not before it."""
+        """Return whether this is surely earlier; 4.57 may be 4.57.1, so it is not."""
         if self.or_newer or self.number == other.number[: len(self.number)]:
             return False
         return _order(self.number) < _order(other.number)
@@ -217,7 +217,7 @@ FEW_PLACES = 2  # a name that stands in more places says nothing by itself
 
 @lru_cache(maxsize=_KEPT)
 def dotted(path: KeyPath) -> str:
-    """The path as tables write it: ("datasets", 0, "path") is `datasets[].path`."""
+    """Return the path of tables: ("datasets", 0, "path") is `datasets[].path`."""
     parts: list[str] = []
     for part in path:
         if isinstance(part, str):
@@ -228,7 +228,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def _nowhere(_: str) -> None:
-    """No other framework has the key."""
+    """Return None: no other framework has the key."""
 
 
 def _no_relations() -> KeyRelations:
@@ -277,7 +277,7 @@ class FrameworkKeys(Record):
     packages: tuple[str, ...] = ()
 
     def lookup(self, path: KeyPath) -> KeyRow | None:
-        """The row of a key, an alias, another flag spelling, or a free name; or None.
+        """Return the row of a key, an alias, another spelling or a free name; or None.
 
         A block that has no row of its own is known and yet has no row.
         """
@@ -296,7 +296,7 @@ class FrameworkKeys(Record):
         return _tabulated(self, dotted(path)) is not None
 
     def covers(self, version: FrameworkVersion | None) -> bool:
-        """Whether the table was made from a release that is this one or a later one.
+        """Return whether the table was made from this release or a later one.
 
         A key that it lacks is then surely none of that release. Of a version that is
         not known, or newer than the table, the same key may be a new one.
@@ -330,7 +330,7 @@ class FrameworkKeys(Record):
         return (numbered or [*self.versions, ""])[-1]
 
     def standing(self, path: KeyPath) -> Literal["known", "unknown", "outdated"]:
-        """Whether no version knows a key, or some version removed or deprecates it."""
+        """Return whether no version knows a key, or one removed or deprecates it."""
         return _standing(self, path)
 
     def policy(
@@ -375,7 +375,10 @@ class FrameworkKeys(Record):
         return Suggestion(nearest, "level")
 
     def removed(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
-        """Whether the key is surely gone in `version`; never for an unknown version."""
+        """Return whether `version` surely lacks the key.
+
+        Never for an unknown version.
+        """
         row, version = self.lookup(path), self._own(version)
         if row is None or not row.removed_in or version is None:
             return False
@@ -385,7 +388,10 @@ class FrameworkKeys(Record):
         )
 
     def removed_everywhere(self, path: KeyPath) -> bool:
-        """Whether no tabulated version has the key: older ones may have had it."""
+        """Return whether no tabulated version has the key.
+
+        Older ones may have had it.
+        """
         row = self.lookup(path)
         if row is None or not row.removed_in:
             return False
@@ -449,7 +455,10 @@ class FrameworkKeys(Record):
     def _changed_default(
         self, row: KeyRow, version: FrameworkVersion
     ) -> KnownDefault | None:
-        """The step of a default that changed; None where `version` does not tell."""
+        """Return the step of a changed default.
+
+        None if `version` does not settle it.
+        """
         starts = [parse_version(str(since)) for since, *_ in row.defaults if since]
         if not all(self.is_of_family(version, start) for start in starts):
             return None
@@ -471,7 +480,7 @@ class FrameworkKeys(Record):
         return []
 
     def _own(self, version: FrameworkVersion | None) -> FrameworkVersion | None:
-        """The version, unless it is one of a framework that the table does not hold."""
+        """Return the version, unless it is one of a framework outside the table."""
         if version is None or version.framework in {None, self.family, self.framework}:
             return version
         families = {parse_version(text).framework for text in self.versions}
@@ -564,7 +573,7 @@ def _tabulated(table: FrameworkKeys, text: str) -> str | None:
 def _patterns(
     table: FrameworkKeys,
 ) -> Mapping[str, Sequence[tuple[int, str, Sequence[str]]]]:
-    """The patterns by their first part, `*` for those that begin with a free one.
+    """Return patterns by their first part, `*` for those that begin with a free one.
 
     Each with its place in the table, where the first that fits counts.
     """

@@ -212,7 +212,7 @@ def _base(path: str) -> str:
 
 
 def is_certain(value: Value[Any]) -> bool:
-    """Whether a value is stated in any case: no fallback, default or condition."""
+    """Return whether a value is stated in any case: no fallback or condition."""
     return (
         value.is_known and value.status in {"stated", "derived"} and not value.only_if
     )

@@ -38,7 +38,7 @@ def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 
 @contextmanager
 def importing_lazily() -> Generator[None]:
-    """Within it, modules that are imported get lazy patterns from `re.compile`.
+    """Give modules that are imported within it lazy patterns from `re.compile`.
 
     For a library whose import compiles much that a run does not use. Does nothing in
     a process with several threads: another one may compile a pattern meanwhile.

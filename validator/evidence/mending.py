@@ -44,7 +44,7 @@ def place_of(leaf: Value[Any], *keys: str) -> Place | None:
 
 
 def written_place(leaf: Value[Any], stated: "StatedKeys") -> Place | None:
-    """The one place that states a leaf, if its file holds that very value there."""
+    """Return a place that states a leaf, if its file holds that very value there."""
     key = _stated_key(leaf, stated)
     if key is None or not _is_same(key.value, leaf.value):
         return None
@@ -58,7 +58,7 @@ def rewritten(
     *,
     because: SafeBecause = "",
 ) -> Fix | None:
-    """Another value where a leaf is stated; None where that place is not certain."""
+    """Return the fix to another value of a leaf; None if the place is not certain."""
     place = written_place(leaf, stated)
     if place is None:
         return None
@@ -68,7 +68,7 @@ def rewritten(
 def switched(
     leaf: Value[bool], stated: "StatedKeys", *, on: bool, because: SafeBecause = ""
 ) -> Fix | None:
-    """A switch turned over: true becomes false, or a flag that made it so goes."""
+    """Return the fix that turns a switch: true to false, or its flag goes."""
     key = _stated_key(leaf, stated)
     if key is None or leaf.value is not (not on):
         return None
@@ -78,7 +78,7 @@ def switched(
 
 
 def without_keys(keys: "Iterable[StatedKey]") -> Fix | None:
-    """The keys and flags go; None where a script gives one under a condition only."""
+    """Return the fix that drops keys and flags; None if only sometimes set."""
     gone = tuple(keys)
     if not gone or not all(key.is_certain for key in gone):
         return None
@@ -121,7 +121,7 @@ def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
 
 
 def combined(says: str, changes: Iterable[Change], *, because: SafeBecause = "") -> Fix:
-    """Several changes that belong together."""
+    """Return several changes that belong together as one fix."""
     return Fix(says, tuple(changes), because)
 
 
@@ -156,7 +156,10 @@ def _is_at(key: "StatedKey", place: Place) -> bool:
 
 
 def _is_same(written: object, value: object) -> bool:
-    """Whether a file holds the value itself; texts of a command line are read."""
+    """Return whether a file holds the value itself.
+
+    Texts of a command line are read.
+    """
     if isinstance(written, bool) or isinstance(value, bool):
         return written is value
     if isinstance(written, str) and isinstance(value, int | float):
@@ -168,7 +171,7 @@ def _is_same(written: object, value: object) -> bool:
 
 
 def renamed_key(file: "KeyedFile", key: "StatedKey", row: "KeyRow") -> Fix | None:
-    """A key under the name that it has now; None where another name means another.
+    """Return the fix of a key's name; None where another name means something else.
 
     Safe where the file states its release: an older one knows the old name alone.
     """
@@ -214,7 +217,7 @@ _AS = {"true or false": "a switch", "the word 'no' in quotes": "a text"}
 
 
 def _meant(text: str, expected: str) -> Scalar:
-    """The value of a text as the expected type; None where that is not certain."""
+    """Return the value of a text as the expected type; None if that is not certain."""
     if expected == "a text in quotes":
         return text
     if expected == "the word 'no' in quotes":

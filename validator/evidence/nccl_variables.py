@@ -15,7 +15,7 @@ _RELEASE = lazy_pattern(r"\d+(?:\.\d+)*")
 
 
 def release(text: str | int) -> Release:
-    """`2.18.3` or `NCCL 2.18.3+cuda12.1` as numbers; empty for a text without one."""
+    """Return `2.18.3` or `NCCL 2.18.3+cuda12.1` as numbers; empty for no release."""
     match = _RELEASE.search(str(text))
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
@@ -169,7 +169,7 @@ class Platform(Record):
         return published == ANY or published.lower() == value.strip().lower()
 
     def is_followed(self, variables: Iterable[Variable]) -> bool:
-        """Whether a file sets several of the set as published, and none otherwise."""
+        """Return whether a file sets several of the published set, and no others."""
         shared = [variable for variable in variables if variable.name in self.variables]
         return len(shared) >= FEWEST_SHARED and all(
             self.publishes(variable.name, variable.value or "") for variable in shared
@@ -232,7 +232,7 @@ class NcclVariables:
         return next((row for row in self._rows if _leaves_out(name, row)), None)
 
     def default(self, name: str, used: Release) -> int | None:
-        """The number that holds when the variable is not set; None where unknown.
+        """Return the number of a variable that is not set; None where it is not known.
 
         Args:
             name: of the variable.
@@ -250,7 +250,7 @@ class NcclVariables:
     def is_published(
         self, variable: Variable, environment: Environment, instance: str | None
     ) -> bool:
-        """Whether the provider of the machine publishes this value of the variable.
+        """Return whether the machine's provider publishes this value of the variable.
 
         Args:
             variable: as set.
@@ -275,7 +275,7 @@ class NcclVariables:
     def published_for(
         self, environment: Environment, instance: str | None
     ) -> list[Platform]:
-        """The sets of an instance type, or of the platform that a variable tells."""
+        """Return the sets of an instance type, or of a variable's platform."""
         return list(self._published_for(instance, environment.variables))
 
     def _published_for(
@@ -292,7 +292,7 @@ class NcclVariables:
 
 
 def misread(row: VariableRow, text: str) -> Misread | None:
-    """How the library misreads this text, or None where it reads what is written."""
+    """Return how the library misreads this text, or None if it reads it as is."""
     if row.read_as == "integer":
         return _misread_integer(text)
     if row.read_as == "level":
@@ -303,7 +303,7 @@ def misread(row: VariableRow, text: str) -> Misread | None:
 
 
 def _leaves_out(name: str, known: str) -> bool:
-    """Whether the name is the known one without a few letters in a row inside it."""
+    """Return whether the name is the known one without some letters inside it."""
     left_out = len(known) - len(name)
     if not 0 < left_out <= MOST_LEFT_OUT:
         return False

@@ -479,7 +479,10 @@ class TrainingPlan:
             yield from vars(section).values()
 
     def value(self, name: str) -> Value[Any]:
-        """The leaf called `section.field`; raises AttributeError for another name."""
+        """Return the leaf called `section.field`.
+
+        Raises AttributeError for another name.
+        """
         section, _, field = name.partition(".")
         leaf: Value[Any] = getattr(self._sections[section], field)
         return leaf
@@ -523,7 +526,7 @@ class Doubts:
         self.assumed.clear()
 
     def is_for_want(self, places: Iterable[Place]) -> bool:
-        """Whether a failure with these places rests on a variable that is not set.
+        """Return whether a failure with these places rests on a variable not set.
 
         What fails by a variable that is set names where.
         """
@@ -579,7 +582,7 @@ def with_doubts(
 def plan_evidence(
     leaves: Mapping[str, Value[Any]], doubts: Doubts | None = None
 ) -> tuple[TrainingPlan, dict[type, object]]:
-    """The plan of these leaves; it with its sections, and what tells of doubt.
+    """Return the plan of these leaves, with its sections, and what shows doubt.
 
     Args:
         leaves: by name.

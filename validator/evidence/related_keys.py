@@ -702,7 +702,7 @@ def _rests_on(
 
 
 def _text(relation: KeyRelation, judgement: _Judgement) -> str:
-    """Return what was found: the settings, what they need, why, and the arithmetic."""
+    """Return the message: the settings, what they need, why, and the arithmetic."""
     causes = _causes(relation.when, judgement)
     needs = relation.needs
     sums = _arithmetic(needs or relation.when, judgement)
@@ -788,7 +788,7 @@ def _causes(condition: Condition, judgement: _Judgement) -> list[str]:
 
 
 def _needed(condition: Condition, judgement: _Judgement) -> str:
-    """Return what is asked for, in words."""
+    """Return what is required, in words."""
     head = condition[0]
     if head in {"all", "any"}:
         joint = " and " if head == "all" else " or "

@@ -95,7 +95,7 @@ def _is_named(key: str) -> bool:
 
 
 def _is_key_like(text: str) -> bool:
-    """Whether a text is no word, path, reference, number or placeholder."""
+    """Return whether a text is no word, path, reference, number or placeholder."""
     lower = text.lower()
     return (
         len(text) >= _NAMED_LETTERS

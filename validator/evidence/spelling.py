@@ -12,7 +12,7 @@ _MAXIMUM_EDITS = 3
 
 
 def nearest(word: str, known: Iterable[str], share: float = 0.34) -> str | None:
-    """The known name with the fewest edits, if those are few enough for its length.
+    """Return the known name with the fewest edits, if few enough for its length.
 
     At most three edits, and at most `share` of the longer word's length.
     """
@@ -28,7 +28,7 @@ def nearest(word: str, known: Iterable[str], share: float = 0.34) -> str | None:
 
 
 def distance(left: str, right: str) -> int:
-    """Damerau-Levenshtein distance: insert, delete, replace, swap of neighbours."""
+    """Return the Damerau-Levenshtein distance: insert, delete, replace, swap."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
@@ -213,7 +213,7 @@ def _letters(plain: str) -> int:
 
 
 def _differing_parts(left: str, right: str) -> tuple[str, str]:
-    """Both without their common beginning and end, which cost no edit."""
+    """Return both without their common beginning and end, which cost no edit."""
     end = min(len(left), len(right))
     start = next((i for i in range(end) if left[i] != right[i]), end)
     left, right = left[start:], right[start:]
@@ -229,7 +229,7 @@ def _allowed_edits(name: str) -> int:
 
 
 def _is_slip(written: str, name: str, words: Collection[str]) -> bool:
-    """Whether the names differ by separators or case only, or by slips within words."""
+    """Return whether names differ by separators, case, or slips within words only."""
     if _plain(written) == _plain(name):
         return True
     ours, theirs = words_of(written), words_of(name)
@@ -250,7 +250,7 @@ def _has_other_word(written: str, name: str) -> bool:
 
 
 def _is_misspelt_word(written: str, word: str) -> bool:
-    """Slips seldom hit the first letter, and a plural is a choice."""
+    """Return whether a word is a slip of another: first letters agree."""
     short, long = sorted((written, word), key=len)
     if len(short) < SHORT_WORD or short[0] != long[0] or long == short + "s":
         return False

@@ -215,7 +215,7 @@ class KeyedFile(Record):
         return parser.has(str(key.path[0])) and not any(map(parser.has, instead))
 
     def looked_up(self) -> "KeyedFile":
-        """The file with its keys sorted once for all the rules that ask for some."""
+        """Return the file with its keys sorted once for all rules that read some."""
         unknown: list[StatedKey] = []
         outdated: list[StatedKey] = []
         texts: list[tuple[StatedKey, str]] = []

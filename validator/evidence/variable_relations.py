@@ -36,7 +36,9 @@ def entries(text: str) -> list[str]:
 
 
 def _distinct_entries(text: str) -> bool:
-    """As PyTorch reads devices: what is no number ends the list, MIG and GPU ids not.
+    """Return whether entries differ as PyTorch reads devices: a list ends at no number.
+
+    MIG and GPU ids do not end it.
 
     Source: pytorch/pytorch torch/cuda/__init__.py (_parse_visible_devices).
     """
@@ -60,7 +62,7 @@ def _one_file_a_process(text: str) -> bool:
 
 
 def _prefixes_that_differ(text: str) -> bool:
-    """No name without `=` is the beginning of others of the same kind: mlx5_1."""
+    """Return whether no name without `=` begins others of the same kind: mlx5_1."""
     if text.strip().lstrip("^").startswith("="):
         return True
     names = [entry.partition(":")[0] for entry in entries(text)]
@@ -253,12 +255,12 @@ class Relation(Record):
     fix: Mapping[str, str | None] = {}
 
     def triggers(self) -> Iterator[str]:
-        """Variables of which one must be set for the relation to be looked at."""
+        """Yield variables of which one must be set for the relation to be judged."""
         required = [n for n, (test, _) in self.when.items() if test not in _OF_UNSET]
         yield from required[:1] or self.drops
 
     def judge(self, job: JobFacts) -> RelationMatch | str | None:
-        """The match, or the name of what is not known, or None where it does not hold.
+        """Return the match, the name of what is unknown, or None if it does not hold.
 
         A leaf of `where` that does not hold decides, whatever else is not known.
         """
@@ -280,7 +282,7 @@ class Relation(Record):
         return RelationMatch(self, shown, dropped, tuple(leaf for leaf, _ in leaves))
 
     def _causes(self, job: JobFacts) -> tuple[list[Variable] | None, list[str]]:
-        """The variables whose tests hold, and those set to what no file tells."""
+        """Return variables whose tests hold, and those set to what no file states."""
         if any(job.environment.sets(name) for name in self.unless_set):
             return None, []
         causes: list[Variable] = []
@@ -337,7 +339,7 @@ class Relations:
         return self._rows
 
     def about(self, kind: str, environment: Environment) -> Iterator[Relation]:
-        """The rows of a kind that concern what is set, in the order of the table."""
+        """Yield the rows of a kind that concern what is set, by the table."""
         numbers: set[int] = set()
         for variable in environment.variables:
             numbers.update(self._by_name.get((kind, variable.name), ()))
@@ -355,7 +357,7 @@ class RelatedVariables(Record):
 
 
 def _held(name: str, test: Test, job: JobFacts) -> Variable | str | None:
-    """What makes a test hold: a variable, or a text; None where it does not hold."""
+    """Return what makes a test hold, a variable or a text; None if it does not hold."""
     word, operand = test
     variable = _first(name, job.environment)
     if variable is None or variable.value == "":

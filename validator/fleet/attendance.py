@@ -32,7 +32,7 @@ class Expected(Record):
 def attendance(
     portion: Portion, result: Expected, job_nodes: int | None = None
 ) -> Attendance:
-    """Who was expected, by the user or by the engine, and who came.
+    """Return who was expected, by the user or by the engine, and who came.
 
     Args:
         portion: all nodes that reported.
@@ -63,7 +63,7 @@ def attendance(
 
 
 def _by_engines(result: Mapping[HostMessage, int]) -> Expected:
-    """What the engine says of the run, where it says the same on all nodes."""
+    """Return what the engine says of the run, where it says the same on all nodes."""
     runs = {(item.engine, item.job): item for item in result}
     if not runs:
         return Expected(message="no engine says how many nodes there are")
@@ -97,7 +97,7 @@ def _twice(nodes: Sequence[FleetNode]) -> list[Repeated]:
 
 
 def _same(portion: Portion) -> list[Repeated]:
-    """Two nodes that show the same GPU: one machine under two names, or a copy."""
+    """Return two nodes with the same GPU: one machine under two names, or a copy."""
     pairs: dict[tuple[int, int], int] = {}
     for _, first, second in portion.same:
         if portion.nodes[first].name != portion.nodes[second].name:
@@ -114,5 +114,5 @@ def _same(portion: Portion) -> list[Repeated]:
 
 
 def unread_nodes(unread: Sequence[Unread]) -> tuple[str, ...]:
-    """The nodes whose evidence could not be read, as far as files tell."""
+    """Return the nodes whose evidence could not be read, as far as files show it."""
     return tuple(sorted({item.node for item in unread if item.node}, key=natural))

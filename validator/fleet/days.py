@@ -132,7 +132,7 @@ _UNKNOWN = "\0"
 
 
 def _values(day: Day, leaf: str) -> dict[str, str]:
-    """The value of a leaf by node; after a mark, why it is not known."""
+    """Return the value of a leaf by node; after a mark, why it is not known."""
     shared = day.shared.get(leaf)
     result: dict[str, str] = {}
     if shared is None and leaf.startswith(VARIABLES):
@@ -146,7 +146,7 @@ def _values(day: Day, leaf: str) -> dict[str, str]:
 
 
 def _changes(result: Mapping[tuple[str, str, str], list[str]]) -> tuple[Changed, ...]:
-    """What few nodes have first."""
+    """Return what few nodes have first."""
     changes = (
         Changed(leaf, old, new.removeprefix(_UNKNOWN), tuple(sorted(names)))
         for (leaf, old, new), names in result.items()
@@ -201,7 +201,7 @@ def _grown(before: Day, now: Day, both: set[str]) -> Iterator[Grown]:
 
 
 def _of_counter(day: Day, leaf: str) -> dict[str, float]:
-    """A counter by the names of the nodes that tell it."""
+    """Return a counter by the names of the nodes that state it."""
     result: dict[str, float] = {}
     if leaf.startswith(f"{EVENTS}."):  # of an event that is not in the log: none
         result = dict.fromkeys(_of_counter(day, EVENTS), 0.0)
@@ -223,7 +223,7 @@ def _growth(before: Day, now: Day, name: str, old: float, new: float) -> Growth:
 
 
 def _beyond(leaf: str, growths: Sequence[Growth]) -> Grown | None:
-    """The nodes on which a counter grew beyond the others, the most first."""
+    """Return the nodes on which a counter grew beyond the others, the most first."""
     if not growths:
         return None
     usual = median(growth.by for growth in growths)
@@ -240,7 +240,7 @@ def _beyond(leaf: str, growths: Sequence[Growth]) -> Grown | None:
 
 
 def day_of(name: str, run: FleetRun, verdict: FleetVerdict) -> Day:
-    """A judged fleet as one day."""
+    """Return a judged fleet as one day."""
     unfit = {unfit.name: unfit.state for unfit in verdict.unfit}
     nodes = tuple(node.name for node in run.nodes)
     return Day(

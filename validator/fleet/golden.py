@@ -103,7 +103,7 @@ class Against(Record):
 
 
 def golden_of(content: Mapping[str, Any], name: str) -> Golden:
-    """The golden machine of a snapshot's content."""
+    """Return the golden machine of a snapshot's content."""
     values: dict[str, str] = {}
     unknown: list[tuple[str, str]] = []
     for leaf, text in shared_values(content):
@@ -170,7 +170,10 @@ def against_golden(
 
 
 def _wanted(golden: Golden, shared: Mapping[str, Shared]) -> Iterator[tuple[str, str]]:
-    """What each leaf should be; a variable that is not listed is not to be set."""
+    """Yield what each leaf should be.
+
+    A variable that is not listed is not to be set.
+    """
     yield from golden.values.items()
     if golden.knows_variables:
         for leaf in shared:
@@ -180,7 +183,7 @@ def _wanted(golden: Golden, shared: Mapping[str, Shared]) -> Iterator[tuple[str,
 
 
 def _set_nowhere(leaf: str, with_variables: Sequence[str]) -> Shared:
-    """A leaf that no node tells: of a variable, that it is set on none."""
+    """Return a leaf that no node states: a variable as one set on none."""
     if not leaf.startswith(VARIABLES) or not with_variables:
         return Shared(leaf, ())
     return Shared(leaf, (NodeGroup(NOT_SET, tuple(sorted(with_variables))),))
@@ -207,7 +210,7 @@ def _outside(
 
 
 def golden_findings(against: Against) -> Iterator[Finding]:
-    """What is otherwise, as warnings: they count with `--fail-on warning`.
+    """Yield what is otherwise, as warnings: they count with `--fail-on warning`.
 
     And what could not be compared, as unknown; where nothing could, as a must.
     """
@@ -237,7 +240,7 @@ def golden_findings(against: Against) -> Iterator[Finding]:
 
 
 def range_words(normal: Range) -> str:
-    """`41 to 57`, or the one bound that there is."""
+    """Return `41 to 57`, or the one bound that there is."""
     if normal.least is None:
         return f"up to {normal.most:,.6g}"
     if normal.most is None:
@@ -263,7 +266,7 @@ def _finding(leaf: str, message: str, hosts: tuple[str, ...]) -> Finding:
 
 
 def golden_file(path: str) -> Golden:
-    """The golden machine that a file describes; raises ReadError."""
+    """Return the golden machine that a file describes; raises ReadError."""
     text = read_text(path)
     documents = load_documents(path, text)
     data = documents[0].data if len(documents) == 1 else None
@@ -278,13 +281,13 @@ def golden_file(path: str) -> Golden:
 
 
 def _says_profile(data: object) -> bool:
-    """Whether a document says that it is a profile of a fleet, of any version."""
+    """Return whether a document calls itself a fleet's profile, of any version."""
     text = data.get("schema") if isinstance(data, dict) else None
     return isinstance(text, str) and text.startswith("speccheck-fleet-profile/")
 
 
 def _golden_profile(document: Document) -> Golden:
-    """The golden machine of a profile; raises ReadError with line and column."""
+    """Return the golden machine of a profile; raises ReadError with line and column."""
     from pydantic import ValidationError  # noqa: PLC0415 - where wanted
 
     from speccheck.validator.fleet.own_profile_model import FleetProfile  # noqa: PLC0415

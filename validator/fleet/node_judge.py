@@ -48,7 +48,7 @@ class NodeEvidence(dict[type, Any]):
         self._node = node
 
     def __missing__(self, kind: type) -> object:
-        """The parts of that kind; raises KeyError for other evidence."""
+        """Return the parts of that kind; raises KeyError for other evidence."""
         if kind is Conditions:
             add_conditions(self, self._node)
             return super().__getitem__(kind)
@@ -59,11 +59,11 @@ class NodeEvidence(dict[type, Any]):
         return result
 
     def __contains__(self, kind: object) -> bool:
-        """Whether there is such evidence."""
+        """Return whether there is such evidence."""
         return self.get(kind) is not None
 
     def get(self, kind: Any, default: Any = None) -> Any:  # noqa: ANN401 - as of dict
-        """The evidence of that kind, or the default."""
+        """Return the evidence of that kind, or the default."""
         result = super().get(kind)
         if result is None and (kind in ALL or kind is Conditions):
             return self[kind]
@@ -105,7 +105,7 @@ class Passing:
         return self.is_worth_it and self._learnt < _LEARNT_AFTER
 
     def knows(self, content: Content, part: int) -> bool:
-        """Whether it passes, by what it reads of this snapshot."""
+        """Return whether it passes, by what it reads of this snapshot."""
         for paths, table in self._tables.items():
             if _readings(content, paths, part) in table:
                 return True
@@ -130,7 +130,7 @@ class Passing:
                 self._tables = {}
 
     def _relative(self, path: KeyPath, part: int) -> KeyPath:
-        """The path, with the number of the part left open where it leads into that."""
+        """Return the path, with an open number where it leads into that part."""
         if path[:2] == (self._kind, part):
             return self._kind, _OWN, *path[2:]
         return path
@@ -171,12 +171,12 @@ _OFTEN = 0.1
 
 
 def fingerprint(result: Any) -> bytes:  # noqa: ANN401 - content of JSON
-    """Bytes that are equal for equal content of JSON, and for no other."""
+    """Return the bytes that are equal for equal content of JSON, and for no other."""
     return dumps(result, _VERSION)
 
 
 def shape(content: Content) -> tuple[object, ...]:
-    """What two snapshots must share to be compared: which lists, and how long."""
+    """Return what two snapshots must share to be compared: lists and lengths."""
     return (
         *(fingerprint(content.get(text)) for text in _AROUND),
         *(_size(content.get(kind, _NOTHING)) for kind in KINDS),
@@ -206,7 +206,7 @@ class ReferenceNode:
         )
 
     def differences(self, content: Content) -> Iterator[KeyPath]:
-        """The paths of the watched leaves that differ.
+        """Yield the paths of the watched leaves that differ.
 
         The path of a list is its kind alone: its parts are called otherwise.
         """
@@ -237,7 +237,7 @@ class _Kind:
         self._sort()
 
     def _names(self) -> frozenset[str]:
-        """The leaves that these parts are called by."""
+        """Return the leaves that these parts are called by."""
         if self._is_single:
             return frozenset()
         known = _NAMING.get(self.name)
@@ -274,7 +274,7 @@ class _Kind:
             yield from self._all(result)
 
     def _parts_like(self, result: object) -> list[Leaves] | None:
-        """The parts to compare, where they are as many."""
+        """Return the parts to compare, where they are as many."""
         parts: Any = [result] if self._is_single else result
         if not isinstance(parts, list) or len(parts) != len(self._parts):
             return None
@@ -284,7 +284,7 @@ class _Kind:
         return like
 
     def _all(self, result: object) -> Iterator[KeyPath]:
-        """Every watched leaf: the parts cannot be told one from the other."""
+        """Yield every watched leaf: the parts cannot be distinguished."""
         others = [result] if self._is_single else result
         count = max(len(self._parts), len(others) if isinstance(others, list) else 0)
         for number in range(count):
@@ -316,7 +316,7 @@ class _Kind:
             self._sort()
 
     def _are_other(self, parts: list[Leaves]) -> bool:
-        """Whether leaves differ that are usually the same."""
+        """Return whether leaves differ that are usually the same."""
         for number, lacking in self._lacking:
             part = parts[number]
             if any(name in part for name in lacking):
@@ -421,7 +421,7 @@ class _NodeJudgeKind:
         self.reference.watch(leaves | SHARED_LEAVES)
 
     def readers_of(self, changed: Iterable[KeyPath]) -> dict[int, set[int]]:
-        """The answers that may be others now, each with its pieces."""
+        """Return the answers that may have changed, each with its parts."""
         result: dict[int, set[int]] = {}
         for path in changed:
             for answer, piece in self.readers.get(path, ()):
@@ -573,7 +573,7 @@ class _Asking:
         self._evidence: dict[bool, tuple[Evidence, set[KeyPath]]] = {}
 
     def answer(self, number: int, pieces: set[int]) -> _Answer:
-        """The answer of a rule; the same object where nothing else is said."""
+        """Return the answer of a rule; the same object where nothing else is said."""
         known, passing = self._kind.answers[number], self._kind.passing[number]
         if self._may_know and passing.is_worth_it and _WHOLE not in pieces:
             pieces = {
@@ -612,7 +612,7 @@ class _Asking:
         return known._replace(pieces=tuple(answers)) if is_new else known
 
     def _of(self, *, is_learning: bool) -> tuple[Evidence, set[KeyPath]]:
-        """The evidence on the node, and where it is noted what is read of it."""
+        """Return the evidence on the node, and the record of what is read of it."""
         evidences = self._evidence.get(is_learning)
         if evidences is None:
             reads: set[KeyPath] = set()
@@ -655,7 +655,7 @@ def _note(kind: _NodeJudgeKind, reads: set[KeyPath], answer: int, piece: int) ->
 
 
 def of_job(judges: Judges) -> Callable[[Finding], bool]:
-    """Tells findings for which the files of the job are to blame, and no node."""
+    """Return what selects findings that the job's files cause, and no node."""
     rules = {entry.name for entry in judges.entries if entry.scope in OF_FILES}
 
     def is_of_job(finding: Finding) -> bool:
@@ -669,18 +669,18 @@ def of_job(judges: Judges) -> Callable[[Finding], bool]:
 
 
 def without_secrets(finding: Finding) -> Finding:
-    """The same without secrets."""
+    """Return the same without secrets."""
     message = hidden(finding.message)
     return finding if message == finding.message else finding._replace(message=message)
 
 
 def _has_passed(findings: Sequence[Finding]) -> bool:
-    """Whether a rule says that it passes, and nothing else."""
+    """Return whether a rule says that it passes, and nothing else."""
     return bool(findings) and all(finding.outcome == "pass" for finding in findings)
 
 
 def _weights(answer: _Answer) -> list[tuple[str, str]]:
-    """What of an answer counts for the verdict on a node."""
+    """Return what parts of an answer count for the verdict on a node."""
     return [(finding.outcome, finding.level) for finding in answer.findings]
 
 
@@ -689,7 +689,7 @@ def _reading(node: Node) -> Reading:
 
 
 def _facts(reading: Reading) -> object:
-    """What a node says of the job that runs on it: all that a plan takes from it."""
+    """Return what a node says of its job: all that a plan takes from it."""
     return (
         tuple(
             (fact.name, fact.value, fact.status, fact.note)

@@ -230,7 +230,7 @@ def _numbers(
 def _number(
     leaf: str, pairs: Sequence[tuple[str, float]], judged: JudgedProfile
 ) -> UsualNumber:
-    """The range of a number; what lies outside of it makes no part of it."""
+    """Return the range of a number; what lies outside of it makes no part of it."""
     inside: list[tuple[str, float]] = []
     left = list(pairs)
     centre = deviation = width = 0.0
@@ -256,7 +256,7 @@ def _number(
 def _spread(
     values: Sequence[float], judged: JudgedProfile
 ) -> tuple[float, float, float]:
-    """Median, median absolute deviation, and how far from it is normal."""
+    """Return the median, median absolute deviation, and how far from it is normal."""
     centre = median(values)
     deviation = median(abs(value - centre) for value in values)
     width = max(
@@ -270,7 +270,7 @@ def _spread(
 def profile_text(
     profile: OwnProfile, evidence: Sequence[str], now: float
 ) -> Iterator[str]:
-    """The file. evidence: what it is made of. now: seconds since 1970."""
+    """Yield the file; evidence: what it is made of, now: seconds since 1970."""
     made = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     yield "# What is usual in a fleet: speccheck fleet FOLDER --golden FILE holds\n"
     yield "# others to it. Made by speccheck fleet --baseline; may be edited.\n"
@@ -323,7 +323,7 @@ def _list(name: str, left_outs: Sequence[OmittedValue]) -> Iterator[str]:
 
 
 def _by_reason(left_outs: Sequence[OmittedValue]) -> list[OmittedValue]:
-    """Nodes with one reason as a folded list."""
+    """Return the nodes with one reason as a folded list."""
     names: dict[str, list[str]] = {}
     for left_out in left_outs:
         names.setdefault(left_out.why, []).append(left_out.what)
@@ -331,7 +331,7 @@ def _by_reason(left_outs: Sequence[OmittedValue]) -> list[OmittedValue]:
 
 
 def _quoted(text: str) -> str:
-    """A text as both JSON and YAML have it, without secrets."""
+    """Return a text as both JSON and YAML have it, without secrets."""
     return json.dumps(hidden(text))
 
 
@@ -356,7 +356,7 @@ class OwnResult(Record):
 
 
 def own_result(report: HostReport) -> OwnResult:
-    """The result of a line; of a verdict that nobody knows it is a bug."""
+    """Return the result of a line; of a verdict that nobody knows it is a bug."""
     content = report.content
     text = content.get("verdict")
     verdict = text if isinstance(text, str) and text in VERDICTS else "bug"

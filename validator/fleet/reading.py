@@ -21,7 +21,7 @@ def decoded(
     data: bytes,
     constant: Callable[[str], object],
 ) -> Any:  # noqa: ANN401 - any JSON
-    """The content of some bytes; constant: told of NaN and the like, which raises.
+    """Return the content of some bytes; `constant` gets NaN and the like, and raises.
 
     Both readers give the same: what orjson refuses, such as integers of more than 64
     bits, is left to the other one, which also says what is wrong.
@@ -88,7 +88,10 @@ class Listing(Record):
 
 
 def listing(arguments: Iterable[str]) -> Listing:
-    """The evidence below files and folders; raises NoFleet for what is neither."""
+    """Return the evidence below files and folders.
+
+    Raises NoFleet for what is neither.
+    """
     single: list[str] = []
     lines: list[str] = []
     unread: list[Unread] = []
@@ -117,7 +120,7 @@ def listing(arguments: Iterable[str]) -> Listing:
 
 
 def is_result(path: str) -> bool:
-    """Whether a file of that name holds a result line, and no snapshot."""
+    """Return whether a file of that name holds a result line, and no snapshot."""
     return path.removesuffix(_PACKED).endswith(_RESULT)
 
 
@@ -132,7 +135,7 @@ def _is_manifest(path: str) -> bool:
 
 
 def _below(folder: str, unread: list[Unread]) -> Iterator[str]:
-    """The files of a folder and of those in it; what cannot be read is kept."""
+    """Yield the files of a folder and of those in it; what cannot be read is kept."""
 
     def failed(error: OSError) -> None:
         where = str(error.filename or folder)
@@ -158,7 +161,7 @@ def _in_chunks(files: Sequence[str]) -> Iterator[Chunk]:
 
 
 def _chunks_of(path: str) -> Iterator[Chunk]:
-    """The lines of a file, in parts where these can be found without reading it."""
+    """Yield lines of a file, in parts where these can be found without reading it."""
     try:
         size = os.path.getsize(path)
     except OSError:
@@ -199,7 +202,7 @@ class HostReport(Record):
 
 
 def reports(chunk: Chunk) -> Generator[HostReport | Unread]:
-    """What each node reported, or why that cannot be read."""
+    """Yield what each node reported, or why that cannot be read."""
     if chunk.is_lines:
         yield from _of_lines(chunk)
         return
@@ -213,7 +216,7 @@ def reports(chunk: Chunk) -> Generator[HostReport | Unread]:
 
 
 def name_in(path: str) -> str:
-    """The name of a node as its file has it."""
+    """Return the name of a node as its file has it."""
     name = os.path.basename(path)
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
@@ -221,7 +224,7 @@ def name_in(path: str) -> str:
 
 
 def seconds_of(text: object) -> float | None:
-    """A time of a report in seconds since 1970; None for what is none."""
+    """Return a time of a report in seconds since 1970; None for what is none."""
     if not isinstance(text, str):
         return None
     try:
@@ -318,7 +321,7 @@ def _report(data: bytes, file: str, name: str) -> HostReport | Unread:
 
 
 def _content(data: bytes) -> dict[str, Any] | str:
-    """The object that some bytes hold, or what is wrong with them."""
+    """Return the object that some bytes hold, or what is wrong with them."""
     if not data.strip():
         return "is empty: what wrote it was killed, or the disk was full"
     if len(data) > MAXIMUM_BYTES:
@@ -355,7 +358,7 @@ def _fault(error: Exception, data: bytes) -> str:
 
 
 def _name(content: dict[str, Any], family: str) -> str:
-    """The name by which the engine knows the node."""
+    """Return the name by which the engine knows the node."""
     result = content if family == RESULT else content.get("launch")
     name = result.get("node") if isinstance(result, dict) else None
     return name[:_MOST_NAME] if isinstance(name, str) else ""

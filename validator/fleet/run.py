@@ -66,7 +66,7 @@ class FleetWork(Record):
 def judged(
     work: FleetWork, chunks: Sequence[Chunk], nodes: int, cores: int = 0
 ) -> Portion:
-    """All nodes as one portion.
+    """Return all nodes as one portion.
 
     Args:
         work: how.
@@ -158,7 +158,7 @@ def _portion(chunk: Chunk) -> Portion:
 def _by_several(
     work: FleetWork, chunks: Sequence[Chunk], cores: int
 ) -> Iterator[Portion]:
-    """Portions in the order of the chunks, a few of them waiting at most."""
+    """Yield the portions in the order of the chunks, a few of them waiting at most."""
     from concurrent.futures import (  # noqa: PLC0415 - for large fleets alone
         ProcessPoolExecutor,
     )
@@ -178,7 +178,7 @@ def _by_several(
 
 
 def _silent(_: int) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def _cores() -> int:
@@ -220,7 +220,7 @@ class FleetRun(Record):
     job_rules: frozenset[str] = frozenset()
 
     def is_of_job(self, item: NodeFindings) -> bool:
-        """Whether the files of the job are to blame, and no node.
+        """Return whether the files of the job are to blame, and no node.
 
         What is found on all nodes and stands in none of their snapshots is of the job;
         what some nodes have and others do not is of these nodes.
@@ -324,7 +324,7 @@ def judge_fleet(
 
 
 def _judged_at(nodes: Sequence[FleetNode], now: float) -> float:
-    """When nodes are judged: now; made-up ones as soon as the last was made up.
+    """Return the time of judging: now; made-up nodes as soon as the last was made up.
 
     Synthetic fleets tell a day of their own: the same command writes the same bytes.
     """
@@ -335,7 +335,7 @@ def _judged_at(nodes: Sequence[FleetNode], now: float) -> float:
 
 
 def _sized(work: FleetWork, listing: Listing, expected: Expected) -> FleetWork:
-    """The work with the number of nodes, for a job that does not state it.
+    """Return the work with the number of nodes, for a job that does not state it.
 
     Every node is judged as one of so many: what is asked of a job depends on its size.
     """
@@ -353,7 +353,7 @@ def _sized(work: FleetWork, listing: Listing, expected: Expected) -> FleetWork:
 
 
 def _announced_nodes(listing: Listing) -> int | None:
-    """How many nodes the run has, by the engine of the first that is read."""
+    """Return how many nodes the run has, by the engine of the first that is read."""
     for chunk in listing.chunks[:1]:
         with closing(reports(chunk)) as some:  # it holds a file of lines open
             for report in some:
@@ -407,7 +407,7 @@ def _said(own: OwnResult) -> str:
 def _runs(
     text_lists: Sequence[tuple[str, Mapping[str, Any]]],
 ) -> tuple[CollectiveRun, ...]:
-    """The runs of collectives that nodes measured."""
+    """Return the runs of collectives that nodes measured."""
     return tuple(
         run
         for file, content in text_lists

@@ -71,7 +71,7 @@ class KeptFindings:
         self.more.setdefault(key, array("I")).extend(numbers)
 
     def each(self) -> Iterator[NodeFindings]:
-        """Each finding with its nodes."""
+        """Yield each finding with its nodes."""
         for findings in self.kept.values():
             for finding, nodes in findings.items():
                 yield NodeFindings(finding, nodes)
@@ -130,7 +130,7 @@ class CounterStore:
 
 
 def node_counters(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Each counter that the node tells, with the sum over its parts.
+    """Yield each counter that the node tells, with the sum over its parts.
 
     Of a list that lacks some parts, as far as it goes.
     """
@@ -149,7 +149,10 @@ def node_counters(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _sum(values: list[Any]) -> float | None:
-    """The sum of numbers, and of the numbers in lists; None where there is none."""
+    """Return the sum of numbers, and of the numbers in lists.
+
+    None where there is none.
+    """
     total = 0.0
     is_known = False
     for value in values:
@@ -162,7 +165,7 @@ def _sum(values: list[Any]) -> float | None:
 
 
 def _events(result: object) -> Iterator[tuple[str, float]]:
-    """How often each kind of event stands in the log of the kernel, and all of them.
+    """Yield how often each kind of event stands in the kernel's log, and their sum.
 
     A node that tells all of them tells that there was none of a kind.
     """
@@ -187,7 +190,7 @@ def _events(result: object) -> Iterator[tuple[str, float]]:
 
 
 def is_grave(leaf: str) -> bool:
-    """Whether growth by one is a fault already."""
+    """Return whether growth by one is a fault already."""
     if leaf.startswith(f"{EVENTS}."):
         return not leaf.endswith(_OF_APPLICATION)
     counter = COUNTERS.get(leaf)
@@ -229,7 +232,7 @@ class SampleStore:
             mine.values.extend(samples.values)
 
     def over(self, names: Sequence[str]) -> Iterator[Samples]:
-        """Each number over all nodes, whose names these are."""
+        """Yield each number over all nodes, whose names these are."""
         for samples in self.kept.values():
             seen = set(samples.nodes)
             unseen = (name for n, name in enumerate(names) if n not in seen)
@@ -241,7 +244,7 @@ def _empty(leaf: str) -> Samples:
 
 
 def sampled(content: Mapping[str, Any]) -> Iterator[Sample]:
-    """Each number with the part of the node that it belongs to."""
+    """Yield each number with the part of the node that it belongs to."""
     host = content.get("host")
     if isinstance(host, dict):
         for leaf in _HOST:
@@ -263,7 +266,10 @@ def sampled(content: Mapping[str, Any]) -> Iterator[Sample]:
 
 
 def _copies(tests: object) -> Iterator[Sample]:
-    """Rates of copies; those of another size, or all at once, are other numbers."""
+    """Yield the rates of copies.
+
+    Those of another size, or all at once, are other numbers.
+    """
     for part in _parts(tests):
         rates, direction = part.get("bytes_per_second"), part.get("direction")
         if not isinstance(rates, list) or not isinstance(direction, str):
@@ -287,7 +293,7 @@ def _copies(tests: object) -> Iterator[Sample]:
 
 
 def _gpu_of(copies: Mapping[str, Any], number: int) -> int:
-    """The GPU of a copy, that which sends where two take part."""
+    """Return the GPU of a copy, that which sends where two take part."""
     for ends in (copies.get("from_gpu"), copies.get("to_gpu")):
         gpu = ends[number] if isinstance(ends, list) and number < len(ends) else None
         if isinstance(gpu, int) and gpu >= 0:
@@ -305,7 +311,7 @@ def _products(products: object) -> Iterator[Sample]:
 
 
 def _collectives(runs: object) -> Iterator[Sample]:
-    """Bus bandwidth of the largest message, of runs on one node."""
+    """Yield the bus bandwidth of the largest message, of runs on one node."""
     for part in _parts(runs):
         sizes, rates = part.get("size_bytes"), part.get("bus_bytes_per_second")
         if part.get("nodes") != 1 or not isinstance(sizes, list):
@@ -429,7 +435,7 @@ class Portion:
 
 
 def _whole_facts(own: OwnResult) -> dict[str, str]:
-    """The facts of a line without those that are too long for it.
+    """Return the facts of a line without those that are too long for it.
 
     Of these it tells the digest, which is another text than the value that snapshots
     hold: they are not known, and not another value.
@@ -438,7 +444,7 @@ def _whole_facts(own: OwnResult) -> dict[str, str]:
 
 
 def launch_message(launch: object) -> HostMessage | None:
-    """What a snapshot or a result line says of the run, where it says anything."""
+    """Return what a snapshot or a result line says of the run, if anything."""
     if not isinstance(launch, dict):
         return None
     nodes = launch.get("nodes")
@@ -452,7 +458,7 @@ def launch_message(launch: object) -> HostMessage | None:
 
 
 def _specimens(content: Mapping[str, Any]) -> Iterator[str]:
-    """What no other machine has: the identity of its GPUs."""
+    """Yield what no other machine has: the identity of its GPUs."""
     gpus = content.get("gpus")
     if isinstance(gpus, list):
         for gpu in gpus:

@@ -43,13 +43,13 @@ class Unseen(str):
 
 
 def shared_values(content: Content) -> Iterator[tuple[str, str]]:
-    """Each leaf of the table with its text, or with why it is not known (`Unseen`)."""
+    """Yield each leaf of the table with its text, or why it is `Unseen`."""
     for leaf, read in _READERS:
         yield leaf.name, read(content)
 
 
 def shared_profile(content: Content) -> Profile:
-    """All that a node says of what nodes should share."""
+    """Return all that a node says of what nodes should share."""
     text_lists = [
         (leaf, text, not isinstance(text, Unseen))
         for leaf, text in shared_values(content)
@@ -59,7 +59,7 @@ def shared_profile(content: Content) -> Profile:
 
 
 def result_facts(content: Content) -> dict[str, str]:
-    """The leaves that a result line tells, as far as they are known."""
+    """Return the leaves that a result line tells, as far as they are known."""
     result: dict[str, str] = {}
     for leaf, read in _READERS:
         if leaf.is_stated and not isinstance(text := read(content), Unseen):
@@ -68,7 +68,7 @@ def result_facts(content: Content) -> dict[str, str]:
 
 
 def variables(content: Content) -> Iterator[tuple[str, str]]:
-    """The variables of NCCL and of its plugins that a node sets, each with its value.
+    """Yield variables of NCCL and of its plugins that a node sets, each with its value.
 
     Those of the process that took the snapshot win over those of files, as in NCCL.
     """
@@ -92,12 +92,12 @@ def variables(content: Content) -> Iterator[tuple[str, str]]:
 
 
 def knows_variables(content: Content) -> bool:
-    """Whether it lists the variables of the node: one that is not there is not set."""
+    """Return whether it lists the node's variables, so others are not set."""
     return isinstance(content.get("variables"), list)
 
 
 def _text(result: object) -> str:
-    """A value as people read it; `Unseen` for one that is not known."""
+    """Return a value as people read it; `Unseen` for one that is not known."""
     if isinstance(result, str):
         return result
     if isinstance(result, bool):
@@ -169,7 +169,7 @@ def _in_order(field: str) -> Callable[[list[dict[str, Any]]], str]:
 
 
 def _keyed(field: str, key: str) -> Callable[[list[dict[str, Any]]], str]:
-    """The values by their keys; where all have the same, that value once."""
+    """Return the values by their keys; where all have the same, that value once."""
 
     def text_of(listed: list[dict[str, Any]]) -> str:
         text_lists = {(_text(item.get(key)), _text(item.get(field))) for item in listed}
@@ -242,7 +242,7 @@ class Distributions:
         ]
 
     def shared(self, names: Sequence[str]) -> Iterator[Shared]:
-        """Each leaf over all nodes, whose names these are."""
+        """Yield each leaf over all nodes, whose names these are."""
         known: dict[str, _ByText] = {}
         unseen: dict[str, _ByText] = {}
         with_variables = self.with_variables
@@ -267,12 +267,12 @@ class Distributions:
 
 
 def moved(numbers: "array[int]", base: int) -> "array[int]":
-    """The same nodes, numbered behind others."""
+    """Return the same nodes, numbered behind others."""
     return array("I", [number + base for number in numbers])
 
 
 def _groups(values: _ByText, names: Sequence[str]) -> tuple[NodeGroup, ...]:
-    """The largest first; of two alike, the one that comes first by its text."""
+    """Return the largest first; of two alike, the one that comes first by its text."""
     groups = (
         NodeGroup(text, tuple(sorted(names[number] for number in numbers)))
         for text, numbers in values.items()

@@ -58,7 +58,7 @@ class FleetVerdict(Record):
     spares: Spares | None = None
 
     def of(self, *states: State) -> tuple[Unfit, ...]:
-        """The nodes in one of these states."""
+        """Return the nodes in one of these states."""
         return tuple(unfit for unfit in self.unfit if unfit.state in states)
 
 
@@ -103,7 +103,7 @@ class _Ending(Record):
 def _ending(
     run: FleetRun, unfit: Mapping[str, Unfit], fit: int, need: int | None, weight: int
 ) -> _Ending:
-    """The exit code and why; the first that is true counts."""
+    """Return the exit code and why; the first that is true counts."""
     return (
         _broken(run, unfit)
         or _absent(run)
@@ -134,7 +134,7 @@ def _absent(run: FleetRun) -> _Ending | None:
 
 
 def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
-    """A failure of the fleet for which no node is to blame."""
+    """Return a failure of the fleet for which no node is to blame."""
     for finding in run.of_fleet:
         if _is_against(finding, weight) and not finding.hosts:
             return _Ending(1, f"{finding.rule}: {finding.message}")
@@ -144,7 +144,7 @@ def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
 def _failed_job(
     run: FleetRun, weight: int, unfit: Mapping[str, Unfit], fit: int
 ) -> _Ending | None:
-    """The files of the job, which no node is to blame for."""
+    """Return the files of the job, which no node is to blame for."""
     rules = {
         item.finding.rule
         for item in run.findings
@@ -213,7 +213,7 @@ def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
 
 
 def _lacking(run: FleetRun) -> int:
-    """How many of the expected nodes did not report."""
+    """Return how many of the expected nodes did not report."""
     attendance = run.fleet.attendance
     if attendance.names:
         return len(attendance.missing)
@@ -222,7 +222,7 @@ def _lacking(run: FleetRun) -> int:
 
 
 def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
-    """The nodes that must not take part, or of which that is not known."""
+    """Return the nodes that must not take part, or of which that is not known."""
     result: dict[str, Unfit] = {}
     own = dict(run.own)
     for node in run.nodes:
@@ -251,7 +251,7 @@ def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
 
 
 def _by_own_word(run: FleetRun, weight: int) -> set[str]:
-    """Nodes whose result line says no-go and tells of no failure that would say why.
+    """Return the nodes whose result line says no-go without a failure that says why.
 
     A line is cut to a size, and the pre-flight of the node may have been stricter.
     """
@@ -270,7 +270,7 @@ def _by_own_word(run: FleetRun, weight: int) -> set[str]:
 
 
 def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
-    """Nodes with the findings that keep them out, the rules in order."""
+    """Yield the nodes with the findings that keep them out, the rules in order."""
     likes: dict[str, Finding] = {}
     for item in run.findings:
         if _is_against(item.finding, weight) and not run.is_of_job(item):
@@ -290,7 +290,7 @@ def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
 
 
 def _in_doubt(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
-    """Nodes whose reports fail, and of which no more is known.
+    """Yield the nodes whose reports fail, and of which no more is known.
 
     What is old, or came twice, is asked for again: nothing is to be done with a
     machine. Who did not come is missing or unread already.

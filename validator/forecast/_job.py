@@ -42,7 +42,7 @@ _SIZES = (
 
 
 def of_sizes(plan: TrainingPlan) -> TrainingPlan:
-    """The plan, with sizes of nothing as unknown."""
+    """Return the plan, with sizes of nothing as unknown."""
     odd = {name for name in _SIZES if _is_nothing(plan.value(name).value)}
     if not odd:
         return plan
@@ -59,12 +59,12 @@ def _is_nothing(size: float | None) -> bool:
 
 
 def context_ranks(plan: TrainingPlan) -> int:
-    """Ranks that share the tokens of one sequence."""
+    """Return the ranks that share the tokens of one sequence."""
     return degree(plan, "context_parallel_size") * degree(plan, "ulysses_size")
 
 
 def layers_of(plan: TrainingPlan) -> Layers:
-    """The matrices of the model; transformers alone."""
+    """Return the matrices of the model; transformers alone."""
     family = plan.value("model.family")
     if family.or_else("transformer") != "transformer":
         raise MissingEvidence(family.name, f"a model of family {family.value}")
@@ -106,7 +106,7 @@ class ModelShape(Record):
 
 
 def model_of(plan: TrainingPlan) -> ModelShape:
-    """Counts as stated, else of the dimensions, norms and biases within a percent."""
+    """Return the counts as stated, else by the dimensions to within a percent."""
     layers = layers_of(plan)
     vocabulary = plan.value("model.vocabulary_size").need()
     stated = plan.value("model.parameters").value
@@ -124,14 +124,14 @@ def model_of(plan: TrainingPlan) -> ModelShape:
 
 
 def _chosen(layers: Layers) -> int:
-    """Parameters of the experts that one token meets."""
+    """Return the parameters of the experts that one token meets."""
     assert isinstance(layers.feed_forward, Mixture)  # noqa: S101 - the caller's promise
     of = layers.feed_forward
     return layers.of_experts * of.per_token // of.experts
 
 
 def step_tokens(plan: TrainingPlan) -> Estimate:
-    """Tokens of an optimizer step, samples taken at full length."""
+    """Return the tokens of an optimizer step, samples taken at full length."""
     samples = plan.value("batch.global_batch_size").need()
     tokens = samples * plan.value("batch.sequence_length").need()
     estimate = exactly(tokens, "global batch x sequence length")
@@ -142,7 +142,7 @@ def step_tokens(plan: TrainingPlan) -> Estimate:
 
 
 def step_flops(plan: TrainingPlan) -> Estimate:
-    """Model FLOPs of a step: palm's convention, or that of adapters."""
+    """Return the model FLOPs of a step: palm's convention, or that of adapters."""
     model = model_of(plan)
     work = TokenWork(
         model.active.value,
@@ -165,7 +165,7 @@ def step_flops(plan: TrainingPlan) -> Estimate:
 
 
 def pipeline_of(plan: TrainingPlan) -> PipelineShape:
-    """The schedule; torchtitan cuts its local batch in a way of its own."""
+    """Return the schedule; torchtitan cuts its local batch in a way of its own."""
     stages = degree(plan, "pipeline_parallel_size")
     if stages == 1:
         return PipelineShape(1, 1)
@@ -181,12 +181,12 @@ def pipeline_of(plan: TrainingPlan) -> PipelineShape:
 
 
 def micro_batches(plan: TrainingPlan) -> int:
-    """Of one rank in a step."""
+    """Return the micro-batches of one rank in a step."""
     return max(int(plan.value("batch.gradient_accumulation_steps").need()), 1)
 
 
 def micro_batch_tokens(plan: TrainingPlan) -> float:
-    """Tokens that one rank works on at once."""
+    """Return the tokens that one rank works on at once."""
     samples: int = plan.value("batch.micro_batch_size").need()
     length: int = plan.value("batch.sequence_length").need()
     return samples * length / context_ranks(plan)

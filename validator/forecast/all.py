@@ -16,7 +16,7 @@ _ORDER = ("memory", "step", "communication", "energy", "checkpointing", "recover
 
 
 def forecasts(plan: TrainingPlan) -> tuple[Forecast, ...]:
-    """What the models say of a plan, subject by subject.
+    """Return what the models say of a plan, subject by subject.
 
     A model that breaks on odd numbers (no rank, no layer) says so in its own place.
     """
@@ -36,7 +36,7 @@ def _forecast(subject: str, predict: Predict, plan: TrainingPlan) -> Forecast:
 
 @cache
 def subjects() -> tuple[tuple[str, Predict], ...]:
-    """The forecasts that there are, by walking this package."""
+    """Return the forecasts that there are, by walking this package."""
     result = dict(_subjects())
     ordered = [name for name in _ORDER if name in result]
     ordered += sorted(result.keys() - set(ordered))
@@ -54,7 +54,7 @@ def _subjects() -> Iterator[tuple[str, Predict]]:
 
 
 def _is_forecast(result: object, module: str) -> bool:
-    """Whether it is a function of that module that predicts a whole subject."""
+    """Return whether it is a function of that module that predicts a whole subject."""
     name = getattr(result, "__name__", "")
     is_own = getattr(result, "__module__", "") == module
     if not is_own or name.startswith("_") or not name.endswith("_forecast"):

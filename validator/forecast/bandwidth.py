@@ -63,7 +63,7 @@ class Choice(Record):
 def domains_joined(
     ranks: int, nodes: int, gpu: GpuReadings, about: Conditions
 ) -> Choice:
-    """NVLink domains: the nodes, or fewer where NVLink goes from node to node."""
+    """Return NVLink domains: the nodes, or fewer if NVLink joins nodes."""
     if nodes == 1 or not _is_of_rack(gpu, about):
         return Choice((nodes,))
     communicators = about.communicators_of(ranks)
@@ -93,7 +93,7 @@ def _is_of_rack(gpu: GpuReadings, about: Conditions) -> bool:
 def algorithms(
     setting: CollectiveSetting, run: CollectiveRun, about: Conditions, size_bytes: int
 ) -> Choice:
-    """What was forced, else what the tuner told, else rings, with NVLS or without."""
+    """Return what was forced, else the tuner's choice, else rings with NVLS or not."""
     forced = run.algorithm.value or ""
     if text := _ALGORITHMS.get(forced.lower()):
         return Choice((text,), forced)
@@ -109,7 +109,7 @@ def algorithms(
 
 
 def _with_or_without_nvls(about: Conditions, ranks: int, size_bytes: int) -> Choice:
-    """By the log of NCCL, else by the variable, else either."""
+    """Return both or either, by the log of NCCL, else by the variable."""
     communicators = about.communicators_of(ranks)
     if tuned := _tuned(communicators, size_bytes):
         return Choice((tuned,))
@@ -123,7 +123,7 @@ def _with_or_without_nvls(about: Conditions, ranks: int, size_bytes: int) -> Cho
 
 
 def _only(text: str) -> Algorithm | None:
-    """The algorithm that a list of NCCL_ALGO leaves inside a node, if it is one.
+    """Return the algorithm that a list of NCCL_ALGO leaves inside a node, if it is one.
 
     Lists that speak of single collectives are left to the log.
     """
@@ -138,7 +138,7 @@ def _only(text: str) -> Algorithm | None:
 
 
 def _tuned(communicators: Iterable[Communicator], size_bytes: int) -> Algorithm | None:
-    """What the tuner says it took for an all-reduce of that size."""
+    """Return what the tuner says it took for an all-reduce of that size."""
     result: set[Algorithm | None] = set()
     for communicator in communicators:
         rows = zip(
@@ -158,7 +158,7 @@ def _tuned(communicators: Iterable[Communicator], size_bytes: int) -> Algorithm 
 def sums_in_network(
     setting: CollectiveSetting, about: Conditions, adapters: Adapters | None
 ) -> Choice:
-    """Whether switches of the network add up (SHARP): it raises no floor."""
+    """Return whether switches of the network add up (SHARP): it raises no floor."""
     if setting.domains == 1 or setting.collective != "all_reduce" or adapters is None:
         return Choice((False,))
     if adapters.kind not in _NETWORKS_WITH_SUMS:
@@ -174,7 +174,7 @@ def sums_in_network(
 
 
 def _agreed(communicators: Iterable[Communicator], leaf: str) -> Any:  # noqa: ANN401 - any leaf
-    """What all communicators that tell it say; None where they differ."""
+    """Return what all communicators that state it say; None where they differ."""
     values: set[Any] = set()
     for communicator in communicators:
         value: Value[Any] = getattr(communicator, leaf)
@@ -226,7 +226,10 @@ class Prospect(Record):
         return max(self.possible, key=lambda item: item.fail_below or 0.0)
 
     def refusal(self, threshold: float, size_bytes: int) -> str:
-        """Why nobody can reach a threshold, bytes per second; empty where one can."""
+        """Return why nobody can reach a threshold in bytes per second.
+
+        Empty if one can.
+        """
         why = [implausible(setting, threshold, size_bytes) for setting in self.settings]
         return why[-1] if why and all(why) else ""
 
@@ -242,23 +245,23 @@ class Prospect(Record):
 
 
 def _greatest(bounds: list[float | None]) -> float | None:
-    """The greatest bound; None where one way has none."""
+    """Return the greatest bound; None where one way has none."""
     known = [bound for bound in bounds if bound is not None]
     return max(known) if len(known) == len(bounds) and known else None
 
 
 def collective_of(run: CollectiveRun) -> Collective | None:
-    """The collective as the models call it; None for another."""
+    """Return the collective as the models call it; None for another."""
     return _NAMES.get(run.collective.need())
 
 
 def is_of_gpus(run: CollectiveRun) -> bool:
-    """Whether it ran between GPUs: readings of NVLink and adapters are of these."""
+    """Return whether it ran between GPUs, as readings of NVLink and adapters do."""
     return run.backend.value not in _OF_HOSTS
 
 
 def nodes_of(run: CollectiveRun) -> int:
-    """That took part; raises MissingEvidence."""
+    """Return the number of nodes that took part; raises MissingEvidence."""
     if run.nodes.is_known:
         return run.nodes.need()
     if run.hosts.is_known:
@@ -269,7 +272,7 @@ def nodes_of(run: CollectiveRun) -> int:
 def prospect(
     run: CollectiveRun, about: Conditions, size_bytes: int, floors: Floors | None
 ) -> Prospect:
-    """What a run should reach at a size; raises MissingEvidence.
+    """Return what a run should reach at a size; raises MissingEvidence.
 
     Only for collectives and backends that models speak of.
     """
@@ -305,7 +308,7 @@ def prospect(
 
 
 def _gpu(run: CollectiveRun, about: Conditions) -> GpuReadings:
-    """By the name that the run tells, else by what the plan tells."""
+    """Return the GPU by the name in the run, else by what the plan states."""
     if run.gpu.is_known:
         gpu_readings = about.published.of_gpu(run.gpu.need())
         if gpu_readings is not None:
@@ -335,7 +338,7 @@ def _with_adapters(
 def _beside_readings(
     setting: CollectiveSetting, about: Conditions, adapters: Adapters | None
 ) -> str:
-    """Why no published reading is of such wires; empty where some are."""
+    """Return why no published reading is of such wires; empty where some are."""
     if setting.domains == 1 and about.variable("NCCL_P2P_DISABLE") == "1":
         return "NCCL_P2P_DISABLE=1 keeps the bytes off NVLink, as tests of adapters do"
     if setting.domains > 1 and adapters is not None and not adapters.is_fast:
@@ -344,7 +347,7 @@ def _beside_readings(
 
 
 def _without_floors(result: Expectation, why: str) -> Expectation:
-    """The same, without floors where there is a reason for it."""
+    """Return the same, without floors where there is a reason for it."""
     if not why:
         return result
     return result._replace(
@@ -353,7 +356,7 @@ def _without_floors(result: Expectation, why: str) -> Expectation:
 
 
 def ring_bound(run: CollectiveRun, about: Conditions) -> float | None:
-    """What rings between the nodes of a run cannot exceed; None where none is known."""
+    """Return what rings between the nodes of a run cannot exceed; None if not known."""
     try:
         look = prospect(run, about, 0, None)
     except MissingEvidence:

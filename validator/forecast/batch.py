@@ -16,7 +16,7 @@ from speccheck.validator.models.estimate import Estimate, exactly
 
 
 def batch_forecast(plan: TrainingPlan) -> Forecast:
-    """What one step and one rank work on, and the critical batch."""
+    """Return what one step and one rank work on, and the critical batch."""
     sized = of_sizes(plan)
     return Forecast(
         "batch",
@@ -52,7 +52,7 @@ def _of_micro_batch(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def _critical(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """At the loss that a model of that size reaches with enough data."""
+    """Return the critical batch at the loss that the model reaches with enough data."""
     stated = plan.value("model.parameters").value
     parameters = float(stated) if stated else model_of(plan).active.value
     loss = converged_loss(parameters)

@@ -158,7 +158,7 @@ _Sides = tuple[tuple[str, Value[int]], ...]
 
 
 def _of_degrees(plan: TrainingPlan) -> list[NumberBound]:
-    """The ways to multiply degrees; one that is not known is 1 or more."""
+    """Return the ways to multiply degrees; a degree that is not known is 1 or more."""
     model = _sides(plan, _MODEL_SIDES)
     meshes = [model, _sides(plan, _EXPERT_SIDES)]
     if not {"Ulysses", "context"} & {title for title, _ in model}:
@@ -184,7 +184,7 @@ def _of_mesh(mesh: _Sides) -> NumberBound:
 
 
 def _of_states(plan: TrainingPlan) -> NumberBound | None:
-    """The GPUs that hold weights, gradients and optimizer state of all parameters."""
+    """Return the GPUs that hold the states of all parameters."""
     if plan.value("run.role").value not in _PRETRAINING or not _has_dimensions(plan):
         return None
     from speccheck.validator.forecast.memory import (  # noqa: PLC0415 - dear
@@ -260,7 +260,7 @@ def least_gpu_hours(plan: TrainingPlan) -> NumberBound | None:
 
 
 def _work(plan: TrainingPlan) -> tuple[int, int, int, float] | None:
-    """Steps, tokens of a sample, parameters that multiply each, and the peak of a GPU.
+    """Return steps, tokens a sample, parameters that multiply each, and a GPU's peak.
 
     None where samples may be shorter, or weights may be frozen.
     """
@@ -286,7 +286,7 @@ def _work(plan: TrainingPlan) -> tuple[int, int, int, float] | None:
 
 
 def _peak(plan: TrainingPlan) -> float:
-    """The most operations a second of a GPU of the job in its number format."""
+    """Return the most operations a second of a GPU of the job in its number format."""
     fp8 = plan.value("precision.fp8")
     is_wide = not fp8.places if fp8.status == "unknown" else fp8.value is False
     known = plan.value("cluster.peak_bf16_flops_per_second").value
@@ -304,7 +304,7 @@ def _has_dimensions(plan: TrainingPlan) -> bool:
 
 
 def _large(number: float) -> str:
-    """`6.4 billion`, as people say large counts."""
+    """Return `6.4 billion`, as people say large counts."""
     for unit, size in (("trillion", 1e12), ("billion", 1e9), ("million", 1e6)):
         if number >= size:
             return f"{number / size:.3g} {unit}"

@@ -25,7 +25,7 @@ _DALY = "Daly 2006 (doi:10.1016/j.future.2004.11.016)"
 
 
 def checkpoint_forecast(plan: TrainingPlan) -> Forecast:
-    """Size, times, best interval and waste of the checkpoints of a plan.
+    """Return the size, times, best interval and waste of the checkpoints of a plan.
 
     Names that reports and rules rely on, in this order: `size` and `stored` in bytes;
     `write_time`, `stall`, `interval`, `time_between_failures` and `optimum_interval` in
@@ -54,7 +54,7 @@ def checkpoint_forecast(plan: TrainingPlan) -> Forecast:
 
 
 def optimum_interval(stall_time: Quantity, failures: Quantity) -> Quantity:
-    """The interval that wastes least, by the time a save blocks and by the failures."""
+    """Return the interval that wastes least, by a save's stall and by the failures."""
     save, mtbf = stall_time.estimate, failures.estimate
     if save is None or mtbf is None:
         missing = _missing(stall_time, failures)
@@ -72,7 +72,7 @@ def optimum_interval(stall_time: Quantity, failures: Quantity) -> Quantity:
 
 
 def time_between_failures(plan: TrainingPlan) -> Quantity:
-    """Seconds between two failures of the job: stated, or by the failure law."""
+    """Return seconds between two failures of the job: stated, or by the failure law."""
     name = "time_between_failures"
     stated, nodes = plan.value("cluster.job_mtbf_hours"), plan.value("cluster.nodes")
     if stated.value and stated.value > 0:
@@ -88,7 +88,7 @@ def time_between_failures(plan: TrainingPlan) -> Quantity:
 def _waste(
     plan: TrainingPlan, every: Quantity, stall_time: Quantity, failures: Quantity
 ) -> Quantity:
-    """The share of the run that saves, repeats or waits.
+    """Return the share of the run that saves, repeats or waits.
 
     Of a restart, the best value counts no more than what is sure.
     """
@@ -111,7 +111,7 @@ def _waste(
 
 
 def _effective(waste: Quantity) -> Quantity:
-    """The rest: the effective training time ratio."""
+    """Return the rest: the effective training time ratio."""
     lost = waste.estimate
     if lost is None:
         return waste._replace(name="effective_share")
@@ -120,7 +120,7 @@ def _effective(waste: Quantity) -> Quantity:
 
 
 def _stored(plan: TrainingPlan) -> Quantity:
-    """Bytes of all checkpoints that are kept when the run ends."""
+    """Return the bytes of all checkpoints that are kept when the run ends."""
     try:
         kept = kept_checkpoints(*sections(plan))
         estimate = size(plan).need().times(kept)
@@ -130,12 +130,12 @@ def _stored(plan: TrainingPlan) -> Quantity:
 
 
 def _kind(save: Estimate, mtbf: Estimate) -> EstimateKind:
-    """As sure as the less sure of the two."""
+    """Return the kind of the less sure of the two."""
     return (save + mtbf).kind
 
 
 def _missing(*quantities: Quantity) -> tuple[str, ...]:
-    """The leaves that lack, each once."""
+    """Return the leaves that lack, each once."""
     names = (
         name
         for quantity in quantities

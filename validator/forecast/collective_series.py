@@ -58,7 +58,7 @@ class Series(Record):
         return tuple(run for run in self.runs if run.is_complete.value is not False)
 
     def best(self, least_bytes: int) -> Point | None:
-        """The best of the two largest sizes from `least_bytes` on.
+        """Return the best of the two largest sizes from `least_bytes` on.
 
         The better placement of buffers counts, and of repeated runs the median: of two
         the better one, because one failure is not enough. Runs that died count only
@@ -92,7 +92,7 @@ def _middle(points: list[Point]) -> Point:
 
 
 def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
-    """Lists of different lengths tell nothing, and a time of zero is no measurement."""
+    """Yield the points; lists of different lengths and times of zero give none."""
     sizes, rates = run.size_bytes.or_else(()), run.bus_bytes_per_second.or_else(())
     if len(sizes) != len(rates):
         return
@@ -103,18 +103,18 @@ def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
 
 
 def seconds_at(run: CollectiveRun, position: int) -> float | None:
-    """The time at one position of the lists of a run; None where it is not known."""
+    """Return the time at one position of the lists of a run; None if not known."""
     times = run.seconds.or_else(())
     return times[position] if position < len(times) else None
 
 
 def all_points(run: CollectiveRun) -> tuple[Point, ...]:
-    """Every size that was measured."""
+    """Return every size that was measured."""
     return tuple(_points(run, 0))
 
 
 def steady_rates(series: Series, least_bytes: int) -> tuple[int, list[float]]:
-    """The largest size that all runs have, and what each reached there.
+    """Return the largest size that all runs have, and what each reached there.
 
     Of runs with two placements of buffers, those of the first run's alone.
     """
@@ -135,7 +135,7 @@ def steady_rates(series: Series, least_bytes: int) -> tuple[int, list[float]]:
 
 
 def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
-    """The runs, those of the same collective, ranks and hosts together."""
+    """Return the runs, those of the same collective, ranks and hosts together."""
     result: dict[object, list[CollectiveRun]] = {}
     for run in runs:
         key = (
@@ -152,19 +152,19 @@ def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
 
 
 def _machines(run: CollectiveRun) -> object:
-    """The hosts; where nobody tells them, runs of another file may be of others."""
+    """Return the hosts; without names, runs of another file may be of others."""
     if run.hosts.is_known:
         return run.hosts.value
     return tuple(place.file for place in run.bus_bytes_per_second.places)
 
 
 def shown(point: Point) -> str:
-    """`362 GB/s at 1 GiB`."""
+    """Return `362 GB/s at 1 GiB`."""
     return f"{point.bus / GIGA:.4g} GB/s at {shown_bytes(point.size_bytes)}"
 
 
 def microseconds(seconds: float) -> str:
-    """`21.4 us`."""
+    """Return `21.4 us`."""
     return f"{seconds * 1e6:.3g} us"
 
 
@@ -203,7 +203,7 @@ class CurveBounds(Record):
 def bounds_of(
     run: CollectiveRun, about: Conditions, sizes: Iterable[int]
 ) -> CurveBounds:
-    """What a run should reach at these sizes."""
+    """Return what a run should reach at these sizes."""
     if not is_of_gpus(run):
         return CurveBounds(basis=f"nothing is expected of {run.backend.value}")
     bounds: list[Bound] = []
@@ -231,7 +231,7 @@ def _bound(size: int, result: Prospect) -> Bound:
 
 
 def _basis(result: Prospect) -> str:
-    """That of the lowest floor, and what would tell more where several are open."""
+    """Return what the lowest floor rests on, and what would decide between several."""
     if not result.open:
         return result.highest.basis
     opened = "; ".join(result.open)
@@ -239,7 +239,7 @@ def _basis(result: Prospect) -> str:
 
 
 def _published(run: CollectiveRun, about: Conditions) -> Iterator[Published]:
-    """Readings of the same GPUs, collective, ranks and nodes."""
+    """Yield the readings of the same GPUs, collective, ranks and nodes."""
     gpu = run.gpu.value or about.cluster.accelerator.value
     readings = about.published.of_gpu(gpu) if gpu else None
     if readings is None or not readings.id:

@@ -20,7 +20,7 @@ _SECONDS_PER_HOUR = 3_600
 
 
 def energy_forecast(plan: TrainingPlan) -> Forecast:
-    """Power of all GPUs, energy of one token and of the whole run."""
+    """Return the power of all GPUs, energy of one token and of the whole run."""
     sized = of_sizes(plan)
     return Forecast("energy", (_power(sized), _of_token(sized), _of_run(sized)))
 
@@ -69,7 +69,7 @@ def _of_run(plan: TrainingPlan) -> Quantity:
 
 
 def _hours(plan: TrainingPlan) -> Estimate:
-    """As stated, or steps x seconds of a step."""
+    """Return the hours as stated, or steps x seconds of a step."""
     stated = plan.value("run.hours").value
     if stated is not None:
         return Estimate(stated, stated, stated, "exact", "stated")

@@ -57,7 +57,7 @@ _FILLED = ("pretrain", "continued")
 
 
 def dimensions_of(plan: TrainingPlan) -> Dimensions:
-    """The dimensions of a transformer; raises MissingEvidence without the first three.
+    """Return the dimensions of a transformer; raises MissingEvidence without three.
 
     A configuration that counts experts does not say which layers have them.
     """
@@ -90,7 +90,7 @@ def dimensions_of(plan: TrainingPlan) -> Dimensions:
 
 
 def _feed_forward_size(plan: TrainingPlan, hidden: int) -> int | None:
-    """As stated, or as Megatron-LM works it out."""
+    """Return the feed-forward size as stated, or as Megatron-LM works it out."""
     stated = plan.value("model.feed_forward_size").value
     if stated is not None:
         return int(stated)
@@ -101,7 +101,7 @@ def _feed_forward_size(plan: TrainingPlan, hidden: int) -> int | None:
 
 
 def cuts_unasked(plan: TrainingPlan) -> bool:
-    """Whether DeepSpeed may cut optimizer state over ranks at stage 0.
+    """Return whether DeepSpeed may cut optimizer state over ranks at stage 0.
 
     Its optimizer for bf16 does so; later releases take another one without a pipeline.
     Source: deepspeedai/DeepSpeed runtime/engine.py (_do_optimizer_sanity_check),
@@ -115,7 +115,7 @@ def cuts_unasked(plan: TrainingPlan) -> bool:
 
 
 def scheme_of(plan: TrainingPlan) -> Scheme:
-    """How parameters are trained."""
+    """Return how parameters are trained."""
     engine = plan.value("parallelism.engine").or_else("")
     compute = plan.value("precision.compute_dtype").need()
     if engine == "megatron" and plan.value("precision.fp8").value:
@@ -136,7 +136,7 @@ def scheme_of(plan: TrainingPlan) -> Scheme:
 
 
 def _accumulate_dtype(plan: TrainingPlan, engine: str, compute: str) -> str:
-    """As stated; from stage 2 on DeepSpeed adds up in the dtype of the model."""
+    """Return the dtype as stated; from stage 2 on DeepSpeed adds up in the model's."""
     leaf = plan.value("precision.gradient_accumulate_dtype")
     stage = plan.value("parallelism.sharding_stage").or_else(0)
     is_silent = leaf.status == "unknown" and not leaf.places
@@ -146,7 +146,10 @@ def _accumulate_dtype(plan: TrainingPlan, engine: str, compute: str) -> str:
 
 
 def _optimizer(plan: TrainingPlan, engine: str) -> str:
-    """The optimizer's name; Megatron-LM takes Adam unless it is told otherwise."""
+    """Return the optimizer's name.
+
+    Megatron-LM takes Adam unless it is set otherwise.
+    """
     name = plan.value("optimizer.name_of_optimizer").value
     if name is None and engine == "megatron":
         return "adam"
@@ -154,7 +157,7 @@ def _optimizer(plan: TrainingPlan, engine: str) -> str:
 
 
 def sharding_of(plan: TrainingPlan) -> Sharding:
-    """Over how many ranks weights, gradients and optimizer state are cut."""
+    """Return over how many ranks weights, gradients and optimizer state are cut."""
     tensor = degree(plan, "tensor_parallel_size")
     stages, stage = degree(plan, "pipeline_parallel_size"), stage_of(plan)
     most, fewest = 1, 1
@@ -175,7 +178,7 @@ def sharding_of(plan: TrainingPlan) -> Sharding:
 
 
 def _shard_ranks(plan: TrainingPlan, model_ranks: int) -> tuple[int, int]:
-    """Of the group that shards: at most, and at least, without context ranks."""
+    """Return the most and the fewest ranks that shard, without context ranks."""
     context = plan.value("parallelism.context_parallel_size").or_else(1)
     context *= plan.value("parallelism.ulysses_size").or_else(1)
     most = max(plan.value("cluster.world_size").need() // model_ranks, 1)
@@ -187,7 +190,7 @@ def _shard_ranks(plan: TrainingPlan, model_ranks: int) -> tuple[int, int]:
 
 
 def _expert_sharding(plan: TrainingPlan, dense: Sharding) -> Sharding | None:
-    """Routed experts lie on expert ranks x the tensor ranks within each expert.
+    """Return the sharding of routed experts: expert ranks x tensor ranks within each.
 
     Those may be all tensor ranks where they are not stated: more ranks hold less.
     """
@@ -206,7 +209,10 @@ def _expert_sharding(plan: TrainingPlan, dense: Sharding) -> Sharding | None:
 
 
 def is_offloaded(plan: TrainingPlan, part: str) -> bool:
-    """Whether a part may lie in host memory; FSDP moves parameters and optimizer."""
+    """Return whether a part may lie in host memory.
+
+    FSDP moves parameters and optimizer.
+    """
     own = plan.value(f"memory.{part}_offload_device").or_else("none") != "none"
     if part == "optimizer" and not own:
         engine = plan.value("parallelism.engine").or_else("")
@@ -215,7 +221,7 @@ def is_offloaded(plan: TrainingPlan, part: str) -> bool:
 
 
 def work_of(plan: TrainingPlan) -> TrainingWork:
-    """What one rank computes at once; needs micro-batch and sequence length."""
+    """Return what one rank computes at once; needs micro-batch and sequence length."""
     length = plan.value("batch.sequence_length").need()
     samples = plan.value("batch.micro_batch_size").need()
     context = plan.value("parallelism.context_parallel_size").or_else(1)
@@ -249,7 +255,7 @@ def work_of(plan: TrainingPlan) -> TrainingWork:
 
 
 def _recompute(plan: TrainingPlan) -> tuple[Recompute, bool]:
-    """The mode, and whether every layer keeps its input.
+    """Return the mode, and whether every layer keeps its input.
 
     Full recomputation of some layers alone (block), or of several at once (uniform),
     keeps more or less than that of each.
@@ -271,7 +277,10 @@ def _recompute(plan: TrainingPlan) -> tuple[Recompute, bool]:
 
 
 def _is_compiled(plan: TrainingPlan) -> bool | None:
-    """Megatron-LM fuses by hand and compiles no layer."""
+    """Return whether layers are compiled.
+
+    Megatron-LM fuses by hand and compiles none.
+    """
     if plan.value("parallelism.engine").value == "megatron":
         return False
     value: bool | None = plan.value("kernels.compiled").value
@@ -279,7 +288,7 @@ def _is_compiled(plan: TrainingPlan) -> bool | None:
 
 
 def _loss(plan: TrainingPlan) -> str:
-    """The kind of loss, where the plan tells it."""
+    """Return the kind of loss, where the plan states it."""
     if plan.value("parallelism.engine").value == "megatron":
         return "vocabulary-parallel"
     if plan.value("kernels.fused_cross_entropy").is_known:
@@ -290,7 +299,10 @@ def _loss(plan: TrainingPlan) -> str:
 
 
 def job_of(plan: TrainingPlan, work: TrainingWork | None = None) -> MemoryJob:
-    """States, and with `work` the rest; raises MissingEvidence for what states need."""
+    """Return the states, and with `work` the rest.
+
+    Raises MissingEvidence for what states need.
+    """
     sharding, stated = sharding_of(plan), plan.value("model.parameters").value
     dimensions = None
     try:
@@ -312,7 +324,10 @@ def job_of(plan: TrainingPlan, work: TrainingWork | None = None) -> MemoryJob:
 
 
 def family_of(plan: TrainingPlan, job: MemoryJob) -> Family | None:
-    """The rows that a plan is like; None where no published figure backs a value."""
+    """Return the rows that a plan is like.
+
+    None if no published figure backs a value.
+    """
     work, dimensions = job.work, job.dimensions
     if work is None or dimensions is None or dimensions.experts:
         return None
@@ -362,7 +377,7 @@ _MANY_RANKS = 1_000_000
 
 @lru_cache(maxsize=1)  # several rules in turn ask for that of one plan
 def memory_forecast(plan: TrainingPlan) -> Forecast:
-    """States, activations, logits, buffers, overhead and total, in bytes on one GPU."""
+    """Return the parts of the memory of one GPU and their total, in bytes."""
     work, no_work = _tried(work_of, plan)
     dimensions, no_dimensions = _tried(dimensions_of, plan)
     job, no_job = _tried(lambda training_plan: job_of(training_plan, work), plan)
@@ -377,14 +392,14 @@ def memory_forecast(plan: TrainingPlan) -> Forecast:
 
 
 def peak_forecast(plan: TrainingPlan) -> tuple[MemoryJob, Peak]:
-    """The models' own answer; raises MissingEvidence for what states need."""
+    """Return the models' own answer; raises MissingEvidence for what states need."""
     work, _ = _tried(work_of, plan)
     job = job_of(plan, work)
     return job, _backed_peak(plan, job)[0]
 
 
 def _backed_peak(plan: TrainingPlan, job: MemoryJob) -> tuple[Peak, Family | None]:
-    """The peak, and the family that backs its best value.
+    """Return the peak, and the family that backs its best value.
 
     None does where something that the value is made of is not known.
     """
@@ -398,7 +413,7 @@ def _backed_peak(plan: TrainingPlan, job: MemoryJob) -> tuple[Peak, Family | Non
 
 
 def unsharded_states(plan: TrainingPlan) -> tuple[Estimate, Estimate]:
-    """Parameters, and their states on one GPU where nothing is asked to cut them."""
+    """Return the parameters, and their states on one GPU where no cut is stated."""
     dimensions, _ = _tried(dimensions_of, plan)
     whole = Sharding(1, 1, 1, 0)
     if cuts_unasked(plan):
@@ -415,7 +430,7 @@ def unsharded_states(plan: TrainingPlan) -> tuple[Estimate, Estimate]:
 def peak_otherwise(
     plan: TrainingPlan, *, recompute: bool = True, offload: bool = True
 ) -> Estimate:
-    """The total of the same plan without recomputation or without offload."""
+    """Return the total of the same plan without recomputation or without offload."""
     job, _ = peak_forecast(plan)
     if not recompute and job.work is not None:
         job = job._replace(work=job.work._replace(recompute="none"))
@@ -428,7 +443,7 @@ def peak_otherwise(
 
 
 def host_forecast(plan: TrainingPlan) -> Estimate | None:
-    """Bytes that the ranks of a node move to host memory; None for a pipeline.
+    """Return the bytes that a node's ranks move to host memory; None for a pipeline.
 
     Its stages differ, so that the fullest says nothing of a node.
     """
@@ -442,7 +457,7 @@ def host_forecast(plan: TrainingPlan) -> Estimate | None:
 def _tried(
     read: Callable[[TrainingPlan], T], plan: TrainingPlan
 ) -> tuple[T | None, tuple[str, ...]]:
-    """What `read` gives, or the leaf that it lacks."""
+    """Return what `read` gives, or the leaf that it lacks."""
     try:
         return read(plan), ()
     except MissingEvidence as missing:
@@ -460,7 +475,7 @@ def _limit(plan: TrainingPlan) -> Quantity:
 def _placed(
     plan: TrainingPlan, job: MemoryJob, open_work: tuple[str, ...]
 ) -> tuple[Quantity, ...]:
-    """All parts: what the job leaves open reaches to infinity."""
+    """Return all parts: what the job leaves open reaches to infinity."""
     peak, family = _backed_peak(plan, job)
     missing = {
         "states": ("model.parameters",) if _is_open(peak.states) else (),
@@ -503,7 +518,7 @@ def _unplaced(
     no_job: tuple[str, ...],
     open_work: tuple[str, ...],
 ) -> tuple[Quantity, ...]:
-    """Activations and logits alone, where nothing is known of the states."""
+    """Return the activations and logits alone, where nothing is known of the states."""
     kept, logits, note = None, None, _activations_note(dimensions, work)
     if dimensions is not None and work is not None:
         layers = -(-dimensions.layers // work.pipeline_ranks)
@@ -520,7 +535,7 @@ def _unplaced(
 
 
 def states_note(job: MemoryJob, peak: Peak) -> str:
-    """`30.0 billion parameters x 4.2 bytes at stage 1 over 64 / 8 ...`."""
+    """Return `30.0 billion parameters x 4.2 bytes at stage 1 over 64 / 8 ...`."""
     count = peak.parameters.lower * job.stages
     ranks = job.sharding.model_ranks * job.stages
     each = peak.states.lower * ranks / count if count else 0.0

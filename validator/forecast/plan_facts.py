@@ -6,7 +6,7 @@ from speccheck.validator.models.units import hours_in, seconds_in
 
 
 def trains_adapter(plan: TrainingPlan) -> bool:
-    """Whether all but a small part is frozen; the role says it where no key does.
+    """Return whether all but a small part is frozen, by key or by role.
 
     Raises MissingEvidence where a program sets it, out of sight.
     """
@@ -20,7 +20,7 @@ def trains_adapter(plan: TrainingPlan) -> bool:
 
 
 def degree(plan: TrainingPlan, field: str) -> int:
-    """A degree of parallelism; raises MissingEvidence where it is not known.
+    """Return a degree of parallelism; raises MissingEvidence where it is not known.
 
     A DeepSpeed or DDP file that says nothing of tensor or pipeline parallelism runs
     without, unless a Megatron-LM script stands beside it, which then states them.
@@ -35,7 +35,7 @@ def degree(plan: TrainingPlan, field: str) -> int:
 
 
 def stage_of(plan: TrainingPlan) -> int:
-    """What is sharded, as a ZeRO stage; raises MissingEvidence when not known."""
+    """Return what is sharded, as a ZeRO stage; raises MissingEvidence if not known."""
     leaf = plan.value("parallelism.sharding_stage")
     is_megatron = plan.value("parallelism.engine").value == "megatron"
     if not leaf.is_known and is_megatron:
@@ -44,7 +44,7 @@ def stage_of(plan: TrainingPlan) -> int:
 
 
 def is_cut(plan: TrainingPlan) -> bool:
-    """Whether ranks share the states; raises MissingEvidence where it is not known."""
+    """Return whether ranks share the states; raises MissingEvidence if not known."""
     degrees = (f"{part}_parallel_size" for part in ("tensor", "pipeline", "expert"))
     if any(plan.value(f"parallelism.{name}").or_else(1) > 1 for name in degrees):
         return True
@@ -52,7 +52,7 @@ def is_cut(plan: TrainingPlan) -> bool:
 
 
 def save_interval_seconds(checkpoint: Checkpoint, run: Run) -> float:
-    """The time between two saves of the most frequent tier.
+    """Return the time between two saves of the most frequent tier.
 
     Raises MissingEvidence where an interval in steps has no step time beside it.
     """
@@ -64,7 +64,7 @@ def save_interval_seconds(checkpoint: Checkpoint, run: Run) -> float:
 
 
 def run_seconds(run: Run) -> float | None:
-    """The expected length of the run: stated, or steps times step time."""
+    """Return the expected length of the run: stated, or steps times step time."""
     if run.hours.value is not None:
         return seconds_in(run.hours.value)
     if run.steps.value is not None and run.step_seconds.value is not None:
@@ -73,6 +73,6 @@ def run_seconds(run: Run) -> float | None:
 
 
 def run_hours(run: Run) -> float | None:
-    """The same in hours."""
+    """Return the same in hours."""
     seconds = run_seconds(run)
     return None if seconds is None else hours_in(seconds)

@@ -40,7 +40,7 @@ class Quantity(Record):
     note: str = ""
 
     def need(self) -> Estimate:
-        """The estimate; raises MissingEvidence with the first leaf that is missing."""
+        """Return the estimate; raises MissingEvidence with the first leaf missing."""
         if self.estimate is None:
             name = self.missing[0] if self.missing else self.name
             raise MissingEvidence(name, self.note)
@@ -64,21 +64,24 @@ class Forecast(Record):
     parts: tuple[str, ...] = ()
 
     def named(self, name: str) -> Quantity:
-        """The quantity of that name; raises KeyError for one that is not there."""
+        """Return the quantity of that name.
+
+        Raises KeyError for one that is not there.
+        """
         for quantity in self.quantities:
             if quantity.name == name:
                 return quantity
         raise KeyError(name)
 
     def sum(self) -> Quantity | None:
-        """The quantity that others add up to."""
+        """Return the quantity that others add up to."""
         return next(
             (quantity for quantity in self.quantities if quantity.name == self.whole),
             None,
         )
 
     def addends(self) -> tuple[Quantity, ...]:
-        """What adds up to it."""
+        """Return what adds up to it."""
         whole = self.sum()
         if whole is None:
             return ()

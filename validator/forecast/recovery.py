@@ -23,7 +23,7 @@ _MOST_NODES = 1_000_000  # spares are counted one by one
 
 
 def recovery_forecast(plan: TrainingPlan) -> Forecast:
-    """The phases from the fault to the first new step, their sum, and spare nodes.
+    """Return the phases from the fault to the first new step, their sum, and spares.
 
     Work lost since the last checkpoint is no part of it. Names that reports and rules
     rely on, in this order: `detect`, `abort`, `replace`, `rendezvous`, `load`,
@@ -107,7 +107,7 @@ def _first_step(plan: TrainingPlan) -> Quantity:
 
 
 def _stated(plan: TrainingPlan, name: str, leaf: str) -> Quantity:
-    """The phase as the plan states it, else what is missing."""
+    """Return the phase as the plan states it, else what is missing."""
     value = plan.value(leaf).value
     if value is None:
         return Quantity(name, "seconds", missing=(leaf,))
@@ -115,7 +115,7 @@ def _stated(plan: TrainingPlan, name: str, leaf: str) -> Quantity:
 
 
 def _total(phases: tuple[Quantity, ...]) -> Quantity:
-    """The sum of the phases that are known: a bound from below where one is not."""
+    """Return the sum of the known phases: a bound from below where one is not."""
     known = [phase.estimate for phase in phases if phase.estimate is not None]
     lacking = [phase for phase in phases if phase.estimate is None]
     missing = tuple(
@@ -136,7 +136,7 @@ def _bound_kind(total: Estimate) -> EstimateKind:
 
 
 def _spares(plan: TrainingPlan) -> Quantity:
-    """Nodes that replace the broken ones while these are repaired."""
+    """Return the nodes that replace the broken ones while these are repaired."""
     nodes = plan.value("cluster.nodes").value
     if nodes is None or not 0 < nodes <= _MOST_NODES:
         return Quantity("hot_spares", "count", missing=("cluster.nodes",))

@@ -27,7 +27,7 @@ _SAVE = ("save_seconds", "asynchronous")
 
 
 def sections(plan: TrainingPlan) -> tuple[Checkpoint, Run]:
-    """The sections that tell of saves and of the length of the run."""
+    """Return the sections that tell of saves and of the length of the run."""
     return (
         cast("Checkpoint", plan.section("checkpoint")),
         cast("Run", plan.section("run")),
@@ -35,7 +35,7 @@ def sections(plan: TrainingPlan) -> tuple[Checkpoint, Run]:
 
 
 def size(plan: TrainingPlan) -> Quantity:
-    """Bytes of one checkpoint."""
+    """Return the bytes of one checkpoint."""
     stated = plan.value("checkpoint.size_bytes").value
     if stated is not None and stated > 0:
         return Quantity("size", "bytes", exactly(stated, STATED))
@@ -53,7 +53,7 @@ def size(plan: TrainingPlan) -> Quantity:
 
 
 def kept_checkpoints(checkpoint: Checkpoint, run: Run, in_the_making: int = 0) -> int:
-    """How many checkpoints lie in the store at most, with those in the making.
+    """Return how many checkpoints lie in the store at most, with those in the making.
 
     Raises MissingEvidence where all are kept and nobody knows how many are made.
     """
@@ -66,7 +66,7 @@ def kept_checkpoints(checkpoint: Checkpoint, run: Run, in_the_making: int = 0) -
 
 
 def write_time(plan: TrainingPlan) -> Quantity:
-    """Seconds from the start of a save until it is complete in the store."""
+    """Return the seconds from the start of a save until it is complete in the store."""
     name, bandwidth = "write_time", plan.value("checkpoint.storage_bytes_per_second")
     stated, beside = (plan.value(f"checkpoint.{text}") for text in _SAVE)
     if stated.value and stated.value > 0 and beside.value is not True:
@@ -86,7 +86,7 @@ def write_time(plan: TrainingPlan) -> Quantity:
 
 
 def stall(plan: TrainingPlan) -> Quantity:
-    """Seconds that training stands still for one save."""
+    """Return the seconds that training stands still for one save."""
     stated, beside = (plan.value(f"checkpoint.{text}") for text in _SAVE)
     if stated.value is not None and stated.value > 0:
         return Quantity("stall", "seconds", exactly(stated.value, STATED))
@@ -102,7 +102,7 @@ def stall(plan: TrainingPlan) -> Quantity:
 
 
 def interval(plan: TrainingPlan) -> Quantity:
-    """Seconds from one save to the next, of the most frequent tier."""
+    """Return the seconds from one save to the next, of the most frequent tier."""
     try:
         seconds = save_interval_seconds(*sections(plan))
     except MissingEvidence as lack:
@@ -114,7 +114,7 @@ def interval(plan: TrainingPlan) -> Quantity:
 
 
 def _contents(plan: TrainingPlan) -> Contents:
-    """What one checkpoint holds of each parameter."""
+    """Return what one checkpoint holds of each parameter."""
     if plan.value("checkpoint.save_optimizer").value is False:
         return "weights"
     engine = plan.value("parallelism.engine").or_else("")
@@ -131,7 +131,7 @@ def _contents(plan: TrainingPlan) -> Contents:
 
 
 def _parameters(plan: TrainingPlan) -> Estimate | None:
-    """Parameters of the model: stated, or counted from its dimensions."""
+    """Return the parameters of the model: stated, or counted from its dimensions."""
     stated = plan.value("model.parameters").value
     if stated is not None and stated > 0:
         return exactly(stated, STATED)

@@ -72,7 +72,7 @@ class ParallelGroup(Record):
 
 
 def sharding_stage(plan: TrainingPlan) -> int:
-    """What is sharded, as a ZeRO stage; Megatron-LM says it by another name."""
+    """Return what is sharded, as a ZeRO stage; Megatron-LM says it by another name."""
     leaf = plan.value("parallelism.sharding_stage")
     engine = plan.value("parallelism.engine").value
     if not leaf.is_known and engine == "megatron":
@@ -83,7 +83,7 @@ def sharding_stage(plan: TrainingPlan) -> int:
 
 
 def data_parallel_group(plan: TrainingPlan) -> ParallelGroup:
-    """Context-parallel ranks exchange gradients like data-parallel ones."""
+    """Return the data-parallel ranks and the context-parallel, which exchange alike."""
     stage = sharding_stage(plan)
     scheme: Scheme = "ddp" if stage == 0 else "distributed-optimizer"
     if stage >= _WEIGHT_STAGE:
@@ -99,7 +99,7 @@ def data_parallel_group(plan: TrainingPlan) -> ParallelGroup:
 
 
 def gradient_bytes(plan: TrainingPlan) -> Estimate:
-    """Of one gradient on the wire."""
+    """Return the bytes of one gradient on the wire."""
     if plan.value("communication.compression").is_known:
         least, most = _COMPRESSED_BYTES
         return Estimate(most, least, most, "advisory", "lossy compression")
@@ -111,7 +111,7 @@ def gradient_bytes(plan: TrainingPlan) -> Estimate:
 
 
 def data_parallel_traffic(plan: TrainingPlan) -> Estimate:
-    """Bytes that one GPU sends for gradients and sharded weights.
+    """Return the bytes that one GPU sends for gradients and sharded weights.
 
     The lower end gathers weights once for a micro-batch and scatters gradients once,
     as FSDP may be told to.
@@ -147,12 +147,12 @@ def data_parallel_traffic(plan: TrainingPlan) -> Estimate:
 
 
 def _among_experts(group: ParallelGroup, experts: int) -> ParallelGroup:
-    """The ranks that hold the same experts."""
+    """Return the ranks that hold the same experts."""
     return group._replace(ranks=max(group.ranks // experts, 1))
 
 
 def _sent(group: ParallelGroup, parameters: float, width: float, steps: int) -> float:
-    """Within the group that shards, and between its replicas what it holds."""
+    """Return the bytes sent within the group that shards, and between its replicas."""
     result = data_parallel_bytes(
         group.scheme, parameters, group.ranks, gradient_bytes=width, micro_batches=steps
     )
@@ -168,7 +168,7 @@ def _activations(plan: TrainingPlan) -> Activations:
 
 
 def tensor_parallel_traffic(plan: TrainingPlan) -> Estimate:
-    """Of all layers of a stage and all micro-batches of a step."""
+    """Return the traffic of all layers of a stage and all micro-batches of a step."""
     ranks = degree(plan, "tensor_parallel_size")
     if ranks == 1:
         return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
@@ -184,7 +184,7 @@ def tensor_parallel_traffic(plan: TrainingPlan) -> Estimate:
 
 
 def pipeline_traffic(plan: TrainingPlan) -> Estimate:
-    """Of a stage with two neighbours."""
+    """Return the traffic of a stage with two neighbours."""
     pipeline = pipeline_of(plan)
     if pipeline.stages == 1:
         return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
@@ -200,7 +200,7 @@ def pipeline_traffic(plan: TrainingPlan) -> Estimate:
 
 
 def expert_parallel_traffic(plan: TrainingPlan) -> Estimate:
-    """Of all mixture layers of a stage, tokens evenly spread over the experts."""
+    """Return traffic of a stage's mixture layers, tokens evenly spread over experts."""
     ranks, layers = degree(plan, "expert_parallel_size"), layers_of(plan)
     mixture = layers.feed_forward
     if ranks == 1 or not isinstance(mixture, Mixture):
@@ -219,7 +219,7 @@ def expert_parallel_traffic(plan: TrainingPlan) -> Estimate:
 
 
 def context_parallel_traffic(plan: TrainingPlan) -> Estimate:
-    """Of all layers of a stage: keys and values go around the ring of ranks."""
+    """Return the traffic of a stage's layers: keys and values go around a ring."""
     ranks, layers = degree(plan, "context_parallel_size"), layers_of(plan)
     if ranks == 1:
         return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
@@ -231,7 +231,7 @@ def context_parallel_traffic(plan: TrainingPlan) -> Estimate:
 
 
 def data_parallel_seconds(plan: TrainingPlan) -> Estimate:
-    """Time of that traffic alone, on healthy wires."""
+    """Return the time of that traffic alone, on healthy wires."""
     traffic, group = data_parallel_traffic(plan), data_parallel_group(plan)
     if not traffic.upper:
         return traffic
@@ -254,7 +254,7 @@ def data_parallel_seconds(plan: TrainingPlan) -> Estimate:
 
 
 def tensor_parallel_seconds(plan: TrainingPlan) -> Estimate:
-    """Time of that traffic alone, over NVLink while the group is within its domain."""
+    """Return the time of that traffic alone; a group within a domain uses NVLink."""
     traffic = tensor_parallel_traffic(plan)
     if not traffic.upper:
         return traffic
@@ -284,7 +284,7 @@ Make = Callable[[TrainingPlan], tuple[Estimate, str]]
 
 
 def step_forecast(plan: TrainingPlan) -> Forecast:
-    """All quantities of a step; each names the leaves that it lacks."""
+    """Return all quantities of a step; each names the leaves that it lacks."""
     sized = of_sizes(plan)
     result = (_quantity(sized, *texts) for texts in _QUANTITIES)
     # What a plan states of its step is no sum of what the models say of the parts.
@@ -305,7 +305,7 @@ def _quantity(
 
 
 def model_flops(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Operations that training needs, recomputation not counted."""
+    """Return the operations that training needs, recomputation not counted."""
     estimate, tokens = step_flops(plan), step_tokens(plan).value
     each = estimate.value / tokens
     name = "adapter" if trains_adapter(plan) else "palm"
@@ -314,7 +314,7 @@ def model_flops(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def compute_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """At the utilization of published runs on such GPUs."""
+    """Return the seconds at the utilization of published runs on such GPUs."""
     if plan.value("run.role").value == "rl":
         reason = "a step of reinforcement learning generates its samples as well"
         raise MissingEvidence(_STATED, reason)
@@ -341,7 +341,7 @@ def compute_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def bubble_share(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Share of the step that a pipeline stage waits."""
+    """Return the share of the step that a pipeline stage waits."""
     pipeline = pipeline_of(plan)
     waits = pipeline.stages - 1
     note = "one stage"
@@ -352,7 +352,7 @@ def bubble_share(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def pipeline_wait(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Seconds of that share, beside those of compute."""
+    """Return the seconds of that share, beside those of compute."""
     idle, note = bubble_share(plan)
     share = idle.value / (1 - idle.value)
     if not share:
@@ -389,13 +389,13 @@ def _context(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def exposed_communication(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Seconds of data- and tensor-parallel exchange that no compute hides."""
+    """Return seconds of data- and tensor-parallel exchange that no compute hides."""
     gradients, activations = _exposed_gradients(plan), _exposed_activations(plan)
     return gradients + activations, "data parallel and tensor parallel"
 
 
 def _exposed_gradients(plan: TrainingPlan) -> Estimate:
-    """Weight shards hide under the whole step, gradients under the last backward."""
+    """Return what shows: shards hide under the step, gradients under the backward."""
     compute = compute_seconds(plan)[0]
     hideable = compute
     if data_parallel_group(plan).scheme != "fsdp":
@@ -416,7 +416,7 @@ def _overlap(plan: TrainingPlan, field: str) -> Overlap:
 
 
 def step_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """As stated; else compute, the bubble and what shows.
+    """Return the seconds as stated; else compute, the bubble and what shows.
 
     The lower end is compute alone, since published runs waited for exchanges too.
     """
@@ -436,7 +436,7 @@ def step_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def tokens_per_second(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Of the whole job."""
+    """Return the tokens per second of the whole job."""
     tokens, seconds = step_tokens(plan), step_seconds(plan)[0]
     estimate = Estimate(
         tokens.value / seconds.value,
@@ -450,7 +450,7 @@ def tokens_per_second(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def scaling(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Throughput of one GPU over that of a single replica of the model."""
+    """Return the throughput of one GPU over that of a single replica of the model."""
     compute, alone = compute_seconds(plan)[0], _exposed_activations(plan)
     together = alone + _exposed_gradients(plan)
     return (

@@ -88,7 +88,7 @@ class MeasuredCurve(Record):
 
 
 def measured_curves(evidence: Evidence) -> tuple[MeasuredCurve, ...]:
-    """The curves of all collectives that were measured, in the order of their runs."""
+    """Return the curves of all measured collectives, in the order of their runs."""
     collective_runs = evidence.get(CollectiveRuns)
     if collective_runs is None:
         return ()
@@ -158,7 +158,7 @@ def _peak_of(placed_curve: PlacedCurve) -> float:
 
 
 def _path(run: CollectiveRun, about: Conditions) -> str:
-    """Which way the bytes took, in words; empty where NCCL moved none."""
+    """Return which way the bytes took, in words; empty where NCCL moved none."""
     if not uses_nccl(run):
         return ""
     path = path_of(run, about.communicators.shown)
@@ -201,7 +201,7 @@ class MeasuredPath(Record):
 
 
 def measured_paths(evidence: Evidence) -> tuple[MeasuredPath, ...]:
-    """The ways of all communicators that connect several ranks."""
+    """Return the ways of all communicators that connect several ranks."""
     communicators = evidence.get(Communicators)
     if communicators is None:
         return ()
@@ -233,7 +233,7 @@ def _paths_path(alike: list[Communicator]) -> MeasuredPath:
 
 
 def _sums(communicator: Communicator) -> Iterator[str]:
-    """What adds up in switches, and whether NVLink reaches other nodes."""
+    """Yield what adds up in switches, and whether NVLink reaches other nodes."""
     if communicator.nvls_channels.is_known:
         yield f"NVLS channels: {communicator.nvls_channels.value}"
     if communicator.links_by_collnet.value:
@@ -283,12 +283,12 @@ class MeasuredRates(Record):
 
 
 def measured_rates(evidence: Evidence) -> tuple[MeasuredRates, ...]:
-    """The spans of all copies, products and transfers, in the order measured."""
+    """Return the spans of all copies, products and transfers, in the order measured."""
     return tuple(map(_span, rates_of_parts(evidence)))
 
 
 def rates_of_parts(evidence: Evidence) -> Iterator[RatesOfParts]:
-    """All copies, products and transfers part by part, in the order measured."""
+    """Yield all copies, products and transfers part by part, in the order measured."""
     part_rates: list[RatesOfParts] = []
     copies, products = evidence.get(CopyTests), evidence.get(MatrixProducts)
     transfers = evidence.get(RdmaTransfers)
@@ -321,7 +321,10 @@ def _title(test: CopyTest) -> str:
 
 
 def _of_copies(test: CopyTest) -> _Rates:
-    """The rate of each GPU, or pair; a GPU with itself is none of a table of pairs."""
+    """Return the rate of each GPU, or pair.
+
+    A GPU with itself is none of a table of pairs.
+    """
     ends = test.from_gpu.or_else(()), test.to_gpu.or_else(())
     rates = test.bytes_per_second.or_else(())
     if not len(ends[0]) == len(ends[1]) == len(rates):
@@ -410,7 +413,7 @@ class Measurements(Record):
 
 
 def measured_of(kinds: tuple[str, ...], evidence: Evidence) -> Measurements:
-    """What the evidence of a plan tells of its measurements, of which it has some."""
+    """Return the measurements of a plan, by its evidence that has some."""
     return Measurements(
         kinds,
         measured_curves(evidence),

@@ -117,7 +117,7 @@ class MeasuredTelemetry(Record):
 
 
 def measured_telemetry(evidence: Evidence) -> MeasuredTelemetry | None:
-    """The logs of a plan; None without any."""
+    """Return the logs of a plan; None without any."""
     logs, metrics = evidence.get(RunLogs), evidence.get(Metrics)
     events = evidence.get(RunEvents)
     if logs is None or metrics is None:
@@ -186,7 +186,10 @@ def _metric(
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float | None:
-    """The smallest element that `share` of them do not exceed; None without any."""
+    """Return the smallest element that `share` of them do not exceed.
+
+    None without any.
+    """
     if not ordered:
         return None
     return round(ordered[max(0, ceil(share * len(ordered)) - 1)], _DECIMALS)
@@ -197,7 +200,7 @@ def _finite(values: Iterable[float | None]) -> list[float]:
 
 
 def _gaps(series: Metric, windows: Sequence[tuple[float, float]]) -> Iterator[float]:
-    """Seconds between points, in the order of time, without what windows cover."""
+    """Yield the seconds between points by time, less what windows cover."""
     times = sorted({value for value in series.times.or_else(()) if value is not None})
     for value, later in pairwise(times):
         covered = 0.0
@@ -211,7 +214,10 @@ def _gaps(series: Metric, windows: Sequence[tuple[float, float]]) -> Iterator[fl
 
 
 def _usual_steps(series: Sequence[Metric]) -> int | None:
-    """The median number of steps between points; None where they tell no steps."""
+    """Return the median number of steps between points.
+
+    None where they state no steps.
+    """
     numbers = sorted(
         later - number
         for each in series
@@ -224,7 +230,7 @@ def _usual_steps(series: Sequence[Metric]) -> int | None:
 
 
 def _windows(events: RunEvents | None) -> list[tuple[float, float]]:
-    """When a run evaluates or saves; a window that nobody closes is none."""
+    """Return when a run evaluates or saves; a window that nobody closes is none."""
     result = sorted(
         (run_event.time.value, run_event.event.value or "")
         for run_event in (events.shown if events is not None else ())

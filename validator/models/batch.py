@@ -17,25 +17,25 @@ _EXTRAPOLATED = "fitted on 1e17 to 2e19 FLOPs"
 
 
 def global_batch(micro_batch: int, accumulation: int, data_parallel_size: int) -> int:
-    """Samples of an optimizer step."""
+    """Return the samples of an optimizer step."""
     return micro_batch * accumulation * data_parallel_size
 
 
 def data_parallel_size(
     world_size: int, *, tensor: int = 1, pipeline: int = 1, context: int = 1
 ) -> int:
-    """Ranks that see different samples; experts are split among these."""
+    """Return the ranks that see different samples; experts are split among these."""
     return world_size // (tensor * pipeline * context)
 
 
 def critical_batch_tokens(loss: float) -> Estimate:
-    """Tokens of the critical batch at a loss in nats per token."""
+    """Return the tokens of the critical batch at a loss in nats per token."""
     tokens = _KAPLAN_TOKENS / loss ** (1 / _KAPLAN_POWER)
     return Estimate(tokens, tokens / 3, tokens * 3, "advisory", _KAPLAN)
 
 
 def converged_loss(parameters: float) -> Estimate:
-    """Loss that a model without embeddings of that size reaches with enough data."""
+    """Return the loss that a model of that size reaches with enough data."""
     loss = (_KAPLAN_PARAMETERS / parameters) ** _KAPLAN_LOSS_POWER
     return Estimate(loss, loss * 0.9, loss * 1.1, "advisory", _KAPLAN)
 
@@ -48,7 +48,7 @@ class Recipe(Record):
 
 
 def deepseek_recipe(compute_flops: float) -> Recipe:
-    """What was best for a run of so many FLOPs (6 P T)."""
+    """Return what was best for a run of so many FLOPs (6 P T)."""
     tokens = 0.2920 * compute_flops**0.3271
     rate = 0.3118 * compute_flops**-0.1250
     return Recipe(
@@ -60,7 +60,7 @@ def deepseek_recipe(compute_flops: float) -> Recipe:
 def tokens_to_hide_sharding(
     achieved_flops: float, bus_bandwidth: float, gradient_bytes: float
 ) -> Estimate:
-    """Tokens of a micro-batch on one GPU whose work lasts as long as ZeRO-3's traffic.
+    """Return how many tokens on a GPU take as long to work on as ZeRO-3's traffic.
 
     Independent of the model: both grow with its parameters. 6 P T / achieved =
     (2 x 2 + gradient bytes) P / bandwidth.

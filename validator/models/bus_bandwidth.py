@@ -21,7 +21,7 @@ _ARCHITECTURES: dict[tuple[int, int], Architecture] = {
 
 
 def architecture_of(compute_capability: tuple[int, int]) -> Architecture | None:
-    """The generation of a compute capability; None for one without readings."""
+    """Return the generation of a compute capability; None for one without readings."""
     return _ARCHITECTURES.get(compute_capability)
 
 
@@ -39,7 +39,10 @@ _LANES: dict[int, tuple[float, float]] = {
 
 
 def pcie_bytes_per_second(generation: int, width: int) -> float | None:
-    """What a PCIe link carries one way; None for a generation that is not known."""
+    """Return what a PCIe link carries one way.
+
+    None for a generation that is not known.
+    """
     lane = _LANES.get(generation)
     if lane is None:
         return None
@@ -70,7 +73,7 @@ _LINK_RATES: dict[Architecture, float] = {
 
 
 def bus_factor(collective: Collective, ranks: int) -> float:
-    """Bus bandwidth over algorithm bandwidth."""
+    """Return the ratio of bus bandwidth to algorithm bandwidth."""
     if collective == "all_reduce":
         return 2 * (ranks - 1) / ranks
     if collective in {"all_gather", "reduce_scatter", "all_to_all"}:
@@ -88,18 +91,18 @@ class Bandwidths(Record):
 def bandwidths(
     collective: Collective, ranks: int, size_bytes: float, seconds: float
 ) -> Bandwidths:
-    """Of a message: the whole buffer, for all-gather the gathered one."""
+    """Return bandwidths of a message: whole buffer, for all-gather the gathered one."""
     rate = exactly(size_bytes / seconds, _TESTS)
     return Bandwidths(rate, rate.times(bus_factor(collective, ranks)))
 
 
 def ranks_of_all_reduce(algorithm: float, bus: float) -> int:
-    """The ranks that made both figures: bus / algorithm = 2 (n - 1) / n."""
+    """Return the ranks that made both figures: bus / algorithm = 2 (n - 1) / n."""
     return round(2 / (2 - bus / algorithm))
 
 
 def ranks_of_ratio(collective: Collective, ratio: float) -> int | None:
-    """The ranks of which bus over algorithm bandwidth is this; None for none."""
+    """Return the ranks of which bus over algorithm bandwidth is this; None for none."""
     if collective not in {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}:
         return None
     whole = 2.0 if collective == "all_reduce" else 1.0
@@ -125,12 +128,12 @@ class Network(Record):
 
 
 def adapter_rate(bus: float, nodes: int, ranks: int) -> float:
-    """What one GPU's adapter carries under a hierarchical all-reduce of `bus`."""
+    """Return what one GPU's adapter carries in a hierarchical all-reduce of `bus`."""
     return bus * (nodes - 1) / (ranks - 1)
 
 
 def ring_ceiling(network: Network) -> Estimate:
-    """Of ring all-reduce, all-gather and reduce-scatter on several nodes.
+    """Return the ceiling of a ring's all-reduce, all-gather and reduce-scatter.
 
     A ring enters and leaves each node once, over all its adapters.
     """
@@ -138,19 +141,25 @@ def ring_ceiling(network: Network) -> Estimate:
 
 
 def hierarchical_ceiling(network: Network) -> Estimate:
-    """Of tree and NVLSTree all-reduce: only the sums of a node cross the network."""
+    """Return the ceiling of tree and NVLSTree all-reduce.
+
+    Only the sums of a node cross the network.
+    """
     ranks, nodes = network.ranks, network.nodes
     rate = network.bytes_per_gpu * (ranks - 1) / (nodes - 1)
     return exactly(rate, "adapters of a node, sums formed within")
 
 
 def all_to_all_ceiling(network: Network) -> Estimate:
-    """Of all-to-all: (n - g) of n - 1 parts leave the node."""
+    """Return the ceiling of all-to-all: (n - g) of n - 1 parts leave the node."""
     ranks = network.ranks
     rate = network.bytes_per_gpu * (ranks - 1) / (ranks - network.gpus_per_node)
     return exactly(rate, "adapter of a GPU, parts that leave the node")
 
 
 def nvlink_ring_ceiling(links: int, architecture: Architecture) -> Estimate:
-    """Of a ring inside one NVLink domain; NVLS adds up in the switch and exceeds it."""
+    """Return the ceiling of a ring in one NVLink domain.
+
+    NVLS adds in the switch, above it.
+    """
     return exactly(links * _LINK_RATES[architecture], "NVIDIA/nccl topo.h")

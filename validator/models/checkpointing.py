@@ -18,12 +18,18 @@ _LARGEST_EXPONENT = 700.0  # exp() of more overflows a float
 
 
 def young_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
-    """Young's first-order optimum: costs 0.3 points while a save takes 0.1 MTBF."""
+    """Return Young's first-order optimum.
+
+    It costs 0.3 points while a save takes 0.1 MTBF.
+    """
     return math.sqrt(2 * save_seconds * mtbf_seconds)
 
 
 def daly_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
-    """Daly's higher-order optimum: within 0.1 percent while a save takes 0.1 MTBF."""
+    """Return Daly's higher-order optimum.
+
+    It is within 0.1 percent while a save takes 0.1 MTBF.
+    """
     if save_seconds >= 2 * mtbf_seconds:
         return mtbf_seconds
     ratio = save_seconds / (2 * mtbf_seconds)
@@ -32,7 +38,7 @@ def daly_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
 
 
 def optimal_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
-    """The interval with the largest useful share, by the equation above.
+    """Return the interval with the largest useful share, by the equation above.
 
     The root exists and is unique between 0 and the MTBF, since the left side falls
     there from exp(d / m) to 0.
@@ -54,7 +60,7 @@ def useful_share(
     mtbf_seconds: float,
     restart_seconds: float = 0.0,
 ) -> float:
-    """The share of the run that makes progress: no saving, restarting, repeating.
+    """Return the share of the run that neither saves, restarts nor repeats.
 
     0 where an interval takes so many MTBF that it all but never ends without a failure.
     """
@@ -94,7 +100,7 @@ _STAGING = _Bytes(usual=10, least=1, most=100)
 
 
 def checkpoint_bytes(parameters: Estimate, contents: Contents) -> Estimate:
-    """Bytes of one checkpoint of a model with so many parameters."""
+    """Return the bytes of one checkpoint of a model with so many parameters."""
     each = _BYTES[contents]
     is_known = each.least == each.most
     band = _SHARE_OF_OVERHEAD if is_known else 0.0
@@ -114,7 +120,7 @@ def write_seconds(
     writers: int | None = None,
     writer_bytes_per_second: float = float("inf"),
 ) -> Estimate:
-    """Bytes over the smaller of what all writers send and what the storage takes.
+    """Return the bytes over the lesser of what all writers send and the storage takes.
 
     writers: None where nobody knows how many there are, so that storage alone bounds
     the time, from below.
@@ -127,12 +133,12 @@ def write_seconds(
 
 
 def gathered_seconds(size: Estimate, writer_gigabytes_per_second: float) -> Estimate:
-    """Time that one rank needs to write all of a checkpoint."""
+    """Return the time that one rank needs to write all of a checkpoint."""
     return size.times(1 / (writer_gigabytes_per_second * _GIGA))
 
 
 def staging_seconds(size: Estimate, ranks: int) -> Estimate:
-    """Time that training stands still for an asynchronous save: the copy to the host.
+    """Return how long training stands still while an asynchronous save is copied.
 
     For reading alone: it depends on pinned memory, on the links and on what else a
     framework does before it lets training go on.

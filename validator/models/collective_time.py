@@ -105,7 +105,7 @@ _CHANGES: tuple[tuple[Version, dict[str, Any]], ...] = (
 
 
 def constants_of(version: Version) -> TunerConstants:
-    """The constants of a release; those of 2.18 for an older one."""
+    """Return the constants of a release; those of 2.18 for an older one."""
     constants = _FIRST
     for since, changes in _CHANGES:
         if version >= since:
@@ -167,7 +167,7 @@ class CommunicatorShape(Record):
 
 
 def latency(who: CommunicatorShape, algorithm: Algorithm, protocol: Protocol) -> float:
-    """Seconds that an all-reduce of nothing takes."""
+    """Return the seconds that an all-reduce of nothing takes."""
     at = PROTOCOLS.index(protocol)
     of = who.constants
     delay = who.link_latency / _MICRO * (2 if protocol == "simple" else 1)
@@ -184,13 +184,13 @@ def latency(who: CommunicatorShape, algorithm: Algorithm, protocol: Protocol) ->
 
 
 def nvls_tree_latency(nodes: int, version: Version = NEWEST) -> float:
-    """Seconds of an all-reduce of nothing that NVSwitches sum up, nodes by a tree."""
+    """Return the seconds of an all-reduce of nothing by NVSwitches and node trees."""
     of = constants_of(version)
     return (of.nvls + 2 * math.floor(math.log2(nodes)) * of.network_nvls_tree) * _MICRO
 
 
 def ring_bandwidth(who: CommunicatorShape, protocol: Protocol) -> float:
-    """Algorithm bandwidth of the ring, bytes per second."""
+    """Return the algorithm bandwidth of the ring, bytes per second."""
     bus = who.channels * who.channel_rate
     if protocol == "ll":
         bus = min(_LL_SHARE * bus, _ll_bound(who) * GIGA)
@@ -213,7 +213,7 @@ def _of_nodes(triple: Triple, nodes: int) -> float:
 
 
 def tree_bandwidth(who: CommunicatorShape) -> float:
-    """Algorithm bandwidth of the tree with Simple, for large messages.
+    """Return the algorithm bandwidth of the tree with Simple, for large messages.
 
     Up and down share the links, hence the half. Messages up to 256 MiB reach 0.4 to
     1.0 of it.
@@ -224,7 +224,7 @@ def tree_bandwidth(who: CommunicatorShape) -> float:
 
 
 def ring_time(who: CommunicatorShape, size_bytes: float) -> Estimate:
-    """Seconds of the fastest protocol of the ring."""
+    """Return the seconds of the fastest protocol of the ring."""
     times = []
     for protocol in PROTOCOLS:
         waits = latency(who, "ring", protocol)
@@ -236,7 +236,10 @@ def ring_time(who: CommunicatorShape, size_bytes: float) -> Estimate:
 
 
 def nvls_time(who: CommunicatorShape, size_bytes: float) -> Estimate | None:
-    """Seconds of a sum formed in the NVSwitch of one node; None where there is none."""
+    """Return the seconds of a sum formed in the NVSwitch of one node.
+
+    None where there is none.
+    """
     rate = _NVLS_BUS.get(who.architecture)
     if rate is None or who.nodes > 1:
         return None
@@ -246,13 +249,13 @@ def nvls_time(who: CommunicatorShape, size_bytes: float) -> Estimate | None:
 
 
 def _banded(seconds: float, valid: str) -> Estimate:
-    """Times from which the prediction is at most the band away."""
+    """Return the times from which the prediction is at most the band away."""
     low, high = seconds / (1 + _RING_BAND), seconds / (1 - _RING_BAND)
     return Estimate(seconds, low, high, "calibrated", _SOURCE, valid)
 
 
 def ring_tree_crossover(who: CommunicatorShape) -> Estimate:
-    """Bytes from which on the ring beats the tree, both with Simple."""
+    """Return the bytes from which on the ring beats the tree, both with Simple."""
     ring = _RING_PLATEAU * latency(who, "ring", "simple")
     head_start = ring - latency(who, "tree", "simple")
     ring_rate, tree_rate = ring_bandwidth(who, "simple"), tree_bandwidth(who)

@@ -97,7 +97,7 @@ class Curve(Record):
 
 
 def curve(points: Iterable[CurvePoint]) -> Curve:
-    """A curve of measured points; of several of one size the median counts."""
+    """Return the curve of measured points; of several of one size the median counts."""
     by_size: dict[int, list[CurvePoint]] = {}
     for point in points:
         by_size.setdefault(point.size_bytes, []).append(point)

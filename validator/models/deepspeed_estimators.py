@@ -22,12 +22,12 @@ class DeviceAndHost(Record):
 def zero2_bytes(
     parameters: float, gpus: int, *, offloads_optimizer: bool = False
 ) -> float:
-    """Of one GPU at stage 2: 2 whole, 18 cut over the GPUs."""
+    """Return the bytes of one GPU at stage 2: 2 whole, 18 cut over the GPUs."""
     return 2 * parameters + (0 if offloads_optimizer else 18 * parameters / gpus)
 
 
 def zero2_documented_bytes(parameters: float, gpus: int) -> float:
-    """The same by the documentation's older formula: 4 whole, 16 cut."""
+    """Return the same by the documentation's older formula: 4 whole, 16 cut."""
     return 4 * parameters + 16 * parameters / gpus
 
 
@@ -41,7 +41,7 @@ def zero3_bytes(
     offloads_optimizer: bool = False,
     initializes_sharded: bool = True,
 ) -> DeviceAndHost:
-    """Of one GPU and one node at stage 3.
+    """Return the bytes of one GPU and one node at stage 3.
 
     Without sharded initialization each rank builds the whole model on the host first.
     """

@@ -39,7 +39,9 @@ class ElasticBatch(Record):
 
 
 def elastic_batch(elastic: Elastic) -> ElasticBatch | None:
-    """What version 0.1 picks; None where a micro-batch exceeds the largest batch.
+    """Return what version 0.1 picks.
+
+    None where a micro-batch exceeds the largest batch.
 
     DeepSpeed then raises ValueError. No world sizes mean that it finds none.
     """
@@ -62,7 +64,7 @@ def elastic_batch(elastic: Elastic) -> ElasticBatch | None:
 
 
 def is_settled(elastic: Elastic) -> bool:
-    """Whether all releases pick the same batch: nothing exceeds the largest one.
+    """Return whether all releases pick the same batch: nothing exceeds the largest one.
 
     Earlier releases kept a common multiple beyond it as a candidate. A batch that
     nobody trains with is left alone: its world sizes are too many to list.
@@ -76,7 +78,7 @@ def _largest_multiple(limit: int) -> int:
 
 
 def _world_sizes(batch: int, elastic: Elastic) -> tuple[int, ...]:
-    """GPU counts that give each GPU a whole number of some micro-batch."""
+    """Return GPU counts that give each GPU a whole number of some micro-batch."""
     sizes: set[int] = set()
     for micro_batch in elastic.micro_batches:
         if batch % micro_batch == 0:
@@ -93,7 +95,10 @@ def _divisors(number: int) -> set[int]:
 def elastic_micro_batch(
     elastic: Elastic, chosen: ElasticBatch, world_size: int
 ) -> int | None:
-    """The micro-batch of each GPU; None for a world size that DeepSpeed refuses."""
+    """Return the micro-batch of each GPU.
+
+    None for a world size that DeepSpeed refuses.
+    """
     if world_size not in chosen.world_sizes:
         return None
     return _micro_batch(elastic, chosen.batch // world_size)
@@ -131,7 +136,7 @@ class NodeElasticBatch(Record):
 def elastic_batch_of_nodes(
     elastic: Elastic, nodes: Nodes, world_size: int
 ) -> NodeElasticBatch | None:
-    """What version 0.2 picks for `world_size` GPUs; None where DeepSpeed raises.
+    """Return what version 0.2 picks for `world_size` GPUs; None where DeepSpeed raises.
 
     A world size outside the list is not refused: it gets a batch of its own. The
     micro-batch is worked out from data-parallel ranks, as later releases do; earlier
@@ -158,7 +163,7 @@ def elastic_batch_of_nodes(
 
 
 def _own_batch(elastic: Elastic, ranks: int) -> int:
-    """The batch of a number of ranks that no node count of the list has."""
+    """Return the batch of a number of ranks that no node count of the list has."""
     sizes: Sequence[int] = [
         elastic.largest_batch // (micro_batch * ranks) * micro_batch * ranks
         for micro_batch in elastic.micro_batches

@@ -31,7 +31,7 @@ class Estimate(Record):
     valid: str = ""
 
     def __add__(self, other: object) -> "Estimate":
-        """The sum, bounds added up, as sure as the less sure of the two."""
+        """Return the sum, bounds added up, as sure as the less sure of the two."""
         if not isinstance(other, Estimate):
             return NotImplemented
         ranks = _LEAST_SURE_LAST.index(self.kind), _LEAST_SURE_LAST.index(other.kind)
@@ -45,7 +45,7 @@ class Estimate(Record):
         )
 
     def times(self, factor: float) -> "Estimate":
-        """All of it times a positive number that is exactly known."""
+        """Return all of it times a positive number that is exactly known."""
         return self._replace(
             value=self.value * factor,
             lower=self.lower * factor,
@@ -62,18 +62,18 @@ _LEAST_SURE_LAST: tuple[EstimateKind, ...] = (
 
 
 def exactly(value: float, source: str) -> Estimate:
-    """A count or an identity."""
+    """Return a count or an identity."""
     return Estimate(value, value, value, "exact", source)
 
 
 def within(value: float, share: float, source: str, valid: str = "") -> Estimate:
-    """A calibrated value and the band of `share` on both sides of it."""
+    """Return a calibrated value and the band of `share` on both sides of it."""
     low, high = value * (1 - share), value * (1 + share)
     return Estimate(value, low, high, "calibrated", source, valid)
 
 
 def _joined(first: str, second: str) -> str:
-    """Both texts, what they share once."""
+    """Return both texts, with what they share once."""
     if not second or second == first:
         return first
     parts = [*first.split("; "), *second.split("; ")]

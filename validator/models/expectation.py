@@ -90,7 +90,10 @@ class Ceilings(Record):
 
 
 def ceilings(setting: CollectiveSetting) -> Ceilings:
-    """What the wires of a setting allow; nothing where too little is known of them."""
+    """Return what the wires of a setting allow.
+
+    Nothing where too little is known of them.
+    """
     if setting.domains == 1:
         return _of_domain(setting)
     if setting.network_bytes_per_gpu is None:
@@ -149,7 +152,10 @@ def _of_domain(setting: CollectiveSetting) -> Ceilings:
 
 
 def _link_bound(setting: CollectiveSetting) -> float | None:
-    """Of NVLink: sums formed in its switches need half of the bytes, nothing less."""
+    """Return the bound of NVLink.
+
+    Sums formed in its switches need half of the bytes.
+    """
     links = setting.gpu.link_bytes
     if links is None or setting.collective != "all_reduce":
         return links
@@ -221,7 +227,7 @@ class Expectation(Record):
 def expectation(
     setting: CollectiveSetting, size_bytes: int, floors: Floors | None = None
 ) -> Expectation:
-    """What healthy machines reach, and the floors below which these are too slow.
+    """Return what healthy machines reach, and the floors of those that are too slow.
 
     `floors` are those of the collective where none are given.
     """
@@ -252,7 +258,7 @@ def expectation(
 
 
 def _outside(setting: CollectiveSetting, size_bytes: int, floors: Floors) -> str:
-    """Why the range of published readings ends before this setting."""
+    """Return why the range of published readings ends before this setting."""
     size = shown_bytes(size_bytes)
     is_uneven = setting.ranks < 2 or setting.ranks % setting.domains  # noqa: PLR2004
     across = setting.domains > 1
@@ -296,12 +302,12 @@ def _outside(setting: CollectiveSetting, size_bytes: int, floors: Floors) -> str
 
 
 def _has_no_curve(setting: CollectiveSetting) -> bool:
-    """Whether nobody tells what is usual at each size, inside one domain."""
+    """Return whether nobody tells what is usual at each size, inside one domain."""
     return not setting.gpu.shares or setting.collective != "all_reduce"
 
 
 def _is_bound_by_links(setting: CollectiveSetting) -> bool:
-    """Whether NVLink carries less than the adapters of a domain, as in racks.
+    """Return whether NVLink carries less than the adapters of a domain, as in racks.
 
     Two racks of GB200 climb from 596 GB/s at 1 GiB to 810 at 16 GiB
     (coreweave/nccl-tests).
@@ -316,7 +322,7 @@ _Base = tuple[float, str, Estimate]
 
 
 def _across(setting: CollectiveSetting) -> _Base | str:
-    """Between nodes: the ceiling of the ring, or of all-to-all."""
+    """Return the ceiling between nodes: of the ring, or of all-to-all."""
     bounds, gpus = ceilings(setting), setting.gpus_per_domain
     each = (setting.network_bytes_per_gpu or 0.0) / GIGA
     if bounds.all_to_all is not None:
@@ -340,7 +346,7 @@ _POINTS = "published runs of 2 to 36 nodes"
 
 
 def _within(setting: CollectiveSetting, size_bytes: int) -> _Base | str:
-    """Inside one NVLink domain: what a healthy one reaches at this size."""
+    """Return what healthy GPUs in one NVLink domain reach at this size."""
     gpu = setting.gpu
     if setting.ranks > gpu.gpus:
         return f"{setting.ranks} GPUs in one domain: {gpu.gpus} were measured"
@@ -358,7 +364,7 @@ def _within(setting: CollectiveSetting, size_bytes: int) -> _Base | str:
 
 
 def _peak(setting: CollectiveSetting) -> tuple[float, str] | str:
-    """Of messages that are large enough, and how it was reached."""
+    """Return the best of messages that are large enough, and how it was reached."""
     if setting.collective == "all_to_all":
         return "no readings of all-to-all inside one domain that show its limit"
     if setting.collective == "all_reduce":
@@ -390,7 +396,7 @@ _WORDS = {"ring": "rings", "nvls": "NVLS"}
 
 
 def _of_fewer(setting: CollectiveSetting) -> float:
-    """NVLS moves as many bytes per second for each GPU, whatever their number.
+    """Return the share that fewer GPUs reach: NVLS moves as many bytes for each.
 
     Five to seven of eight H200, six and seven of eight B200: within 6 percent.
     """
@@ -399,7 +405,7 @@ def _of_fewer(setting: CollectiveSetting) -> float:
 
 
 def share_of_peak(setting: CollectiveSetting, size_bytes: int) -> float:
-    """What a domain reaches at a size, of its best; 1 where no curve tells."""
+    """Return what a domain reaches at a size, of its best; 1 where no curve tells."""
     curve = sorted(setting.gpu.shares.items())
     if not curve or size_bytes >= curve[-1][0]:
         return 1.0
@@ -414,7 +420,7 @@ def share_of_peak(setting: CollectiveSetting, size_bytes: int) -> float:
 def implausible(
     setting: CollectiveSetting, threshold: float, size_bytes: int = 0
 ) -> str:
-    """Why nobody can reach a threshold, bytes per second; empty where one can.
+    """Return why nobody can reach a threshold, bytes per second; empty where one can.
 
     size_bytes: of the messages that it is meant for; 0 for messages of any size.
     """
@@ -436,7 +442,7 @@ def implausible(
 def small_message_seconds(
     setting: CollectiveSetting, architecture: Architecture
 ) -> Estimate | None:
-    """What an all-reduce of a few bytes takes, by the faster of ring and tree."""
+    """Return what an all-reduce of few bytes takes, by the faster of ring and tree."""
     if setting.collective != "all_reduce" or setting.ranks % setting.domains:
         return None
     who = CommunicatorShape(architecture, setting.domains, setting.gpus_per_domain)
@@ -448,7 +454,7 @@ def small_message_seconds(
 
 
 def shown_bytes(size: float) -> str:
-    """A size as people write it: 8 GiB, 512 MiB, 100 B."""
+    """Return a size as people write it: 8 GiB, 512 MiB, 100 B."""
     for unit, width in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size >= width:
             return f"{size / width:.3g} {unit}"

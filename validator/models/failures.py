@@ -40,7 +40,7 @@ _VALID = (
 def mean_time_between_failures(
     nodes: int, rate: FailureRate = NODE_FAILURES
 ) -> Estimate:
-    """Seconds between two failures of a job on so many nodes: M = 1 / (N r)."""
+    """Return seconds between two failures of a job on so many nodes: M = 1 / (N r)."""
     usual, longest, shortest = (
         SECONDS_PER_DAY / (nodes * value) for value in (rate.usual, rate.low, rate.high)
     )
@@ -58,7 +58,7 @@ def effective_time_ratio(
     interval_seconds: float,
     save_seconds: float,
 ) -> float:
-    """The share of the run that trains: first order in failures, 0 at the least.
+    """Return the share of the run that trains: first order in failures, 0 at the least.
 
     (1 - N r (u + t / 2)) / (1 + w / t), arXiv:2410.21680.
     """
@@ -68,7 +68,7 @@ def effective_time_ratio(
 
 
 def hot_spares(mean_broken_nodes: float, quantile: float) -> Estimate:
-    """The fewest spare nodes that suffice with the probability `quantile`.
+    """Return the fewest spare nodes that suffice with the probability `quantile`.
 
     mean_broken_nodes: nodes x failures a node-day x days of repair, the mean of a
     Poisson distribution.
@@ -116,21 +116,21 @@ def detection(watchdog_seconds: float, source: str) -> Estimate:
 
 
 def default_detection() -> Estimate:
-    """The same for a job on PyTorch whose framework is not known."""
+    """Return the same for a job on PyTorch whose framework is not known."""
     usual, longest = DEFAULTS["pg-nccl"], DEFAULTS["pg-other"]
     estimate = detection(usual.seconds, usual.source)
     return estimate._replace(upper=longest.seconds, kind="advisory")
 
 
 def abort_of_torch() -> Estimate:
-    """Seconds from the end of the watchdog until the process of PyTorch has ended."""
+    """Return seconds from the end of the watchdog until PyTorch's process has ended."""
     wait = DEFAULTS["nccl-dump-wait"]
     longest = wait.seconds * _DUMP_WAITS
     return Estimate(longest, 0, longest, "advisory", wait.source)
 
 
 def initialization(ranks: int, longest_seconds: float | None) -> Estimate:
-    """Seconds of rendezvous and communicator set-up.
+    """Return the seconds of rendezvous and communicator set-up.
 
     longest_seconds: the time after which the plan gives up, if it says so.
     """

@@ -51,7 +51,7 @@ class TokenWork(Record):
 
 
 def flops_per_token(convention: Convention, work: TokenWork) -> Estimate:
-    """Operations of forward and backward pass for one token: an identity."""
+    """Return the operations of forward and backward pass for one token: an identity."""
     without = work.parameters - work.embedding_parameters
     scores = work.layers * work.attention_width * work.sequence_length
     value = {
@@ -108,7 +108,7 @@ class Layers(Record):
 
 
 def matmul_parameters(layers: Layers, vocabulary_size: int) -> int:
-    """Parameters that multiply one token, those of the output head included.
+    """Return the parameters that multiply one token, those of the output head included.
 
     An input embedding is looked up: it multiplies nothing.
     """
@@ -118,7 +118,7 @@ def matmul_parameters(layers: Layers, vocabulary_size: int) -> int:
 def latent_attention_width(
     heads: int, key_dimension: int, value_dimension: int
 ) -> float:
-    """Multi-head latent attention: scores span the keys, their use the values."""
+    """Return the width of multi-head latent attention: of scores and of their use."""
     return heads * (key_dimension + value_dimension) / 2
 
 
@@ -133,12 +133,12 @@ class TrainingStep(Record):
 
 
 def megatron_model_flops(step: TrainingStep) -> Estimate:
-    """Model FLOPs of a step, as Megatron-LM's papers count them for MFU."""
+    """Return the model FLOPs of a step, as Megatron-LM's papers count them for MFU."""
     return exactly(_gpt_flops(step, 72, 12), _KORTHIKANTI)
 
 
 def recomputed_flops(step: TrainingStep) -> Estimate:
-    """Hardware FLOPs of a step that recomputes all activations: one more forward."""
+    """Return the hardware FLOPs of a step with full recomputation: one more forward."""
     return exactly(_gpt_flops(step, 96, 16), _NARAYANAN)
 
 

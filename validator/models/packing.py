@@ -22,12 +22,12 @@ class PackedSamples(Record):
 
 
 def padded_share(mean_length: float, padded_length: int) -> Estimate:
-    """Share of the positions that hold nothing where each sample is padded."""
+    """Return the share of empty positions where each sample is padded."""
     return exactly(1 - mean_length / padded_length, "1 - mean length / padded length")
 
 
 def packed_sequences(samples: PackedSamples, sequence_length: int) -> Estimate:
-    """Sequences that samples no longer than a sequence fill."""
+    """Return the sequences that samples no longer than a sequence fill."""
     tokens = samples.number * samples.mean_length
     least = math.ceil(tokens / sequence_length)
     filled = sequence_length - samples.longest + 1
@@ -36,7 +36,7 @@ def packed_sequences(samples: PackedSamples, sequence_length: int) -> Estimate:
 
 
 def packing_gain(samples: PackedSamples, sequence_length: int) -> Estimate:
-    """Samples of a step with packing over those of padding each to the full length."""
+    """Return samples of a packed step over those of one padded to the full length."""
     sequences = packed_sequences(samples, sequence_length)
     return sequences._replace(
         value=samples.number / sequences.value,

@@ -104,7 +104,7 @@ class Buckets(Record):
 
 
 def attention_parameters(dimensions: Dimensions) -> int:
-    """Of one layer, biases and norms inside attention included."""
+    """Return parameters of one layer's attention, with biases and norms inside it."""
     hidden, heads = dimensions.hidden_size, dimensions.attention_heads
     if dimensions.latent is not None:
         return _latent_parameters(hidden, heads, dimensions.latent)
@@ -147,7 +147,7 @@ def _norm_parameters(dimensions: Dimensions) -> int:
 
 
 def expert_parameters(dimensions: Dimensions) -> int:
-    """Of the routed experts of one mixture layer."""
+    """Return the parameters of the routed experts of one mixture layer."""
     each = _feed_forward(dimensions, dimensions.expert_feed_forward_size or 0)
     return dimensions.experts * each
 
@@ -159,7 +159,7 @@ def _router_parameters(dimensions: Dimensions) -> int:
 
 
 def layer_parameters(dimensions: Dimensions, *, is_mixture: bool | None = None) -> int:
-    """Of one layer; what is not known counts as nothing."""
+    """Return the parameters of one layer; what is not known counts as nothing."""
     if is_mixture is None:
         is_mixture = dimensions.experts > 0
     count = attention_parameters(dimensions) + _norm_parameters(dimensions)
@@ -180,14 +180,14 @@ def _all_layers(dimensions: Dimensions) -> int:
 
 
 def counted_parameters(dimensions: Dimensions) -> int:
-    """All parameters: to the last one where each dimension is known."""
+    """Return all parameters: to the last one where each dimension is known."""
     embeddings = 1 if dimensions.tied_embeddings else 2
     final_norm = dimensions.hidden_size * (2 if dimensions.has_biases else 1)
     return _all_layers(dimensions) + final_norm + embeddings * dimensions.embedding
 
 
 def gpt_parameters(layers: int, hidden_size: int, vocabulary_size: int) -> int:
-    """Of GPT blocks, 12 h^2 + 13 h each, and a tied embedding.
+    """Return the parameters of GPT blocks, 12 h^2 + 13 h each, and a tied embedding.
 
     bigscience-workshop/bigscience counts so: no position embedding, no final norm.
     """
@@ -196,7 +196,7 @@ def gpt_parameters(layers: int, hidden_size: int, vocabulary_size: int) -> int:
 
 
 def active_matmul_parameters(dimensions: Dimensions) -> int:
-    """Those that multiply one token: head and router counted, input embedding not."""
+    """Return the parameters that multiply one token: head and router among them."""
     routed = dimensions.experts_per_token * (dimensions.expert_feed_forward_size or 0)
     sizes = routed + dimensions.shared_feed_forward_size
     if not dimensions.experts:
@@ -211,7 +211,7 @@ def active_matmul_parameters(dimensions: Dimensions) -> int:
 
 
 def parameter_buckets(dimensions: Dimensions) -> Buckets:
-    """The whole model by how Megatron-LM cuts it."""
+    """Return the whole model by how Megatron-LM cuts it."""
     mixtures = dimensions.layers - dimensions.dense_layers if dimensions.experts else 0
     of_experts = mixtures * expert_parameters(dimensions)
     replicated = dimensions.layers * _norm_parameters(dimensions)
@@ -221,7 +221,7 @@ def parameter_buckets(dimensions: Dimensions) -> Buckets:
 
 
 def parameter_estimate(dimensions: Dimensions) -> Estimate:
-    """The count; a bound alone where a dimension is missing.
+    """Return the count; a bound alone where a dimension is missing.
 
     The lower bound takes nothing for what is not known and one embedding unless they
     are known to be two; the upper bound takes biases, and a gate unless there is none.
@@ -242,7 +242,7 @@ def parameter_estimate(dimensions: Dimensions) -> Estimate:
 
 
 def least_layer_parameters(dimensions: Dimensions) -> int:
-    """Of one layer at least: what is not known counts as nothing.
+    """Return the parameters of one layer at least: what is not known counts as nothing.
 
     Where it is not sure which layers are mixtures, the smaller kind of layer; attention
     counts where grouped heads show that it is no latent attention.
@@ -262,7 +262,7 @@ def least_layer_parameters(dimensions: Dimensions) -> int:
 
 
 def most_layer_parameters(dimensions: Dimensions) -> int | None:
-    """Of one dense layer at most, or None when that is open.
+    """Return the parameters of one dense layer at most, or None when that is open.
 
     Counts biases and norms of the GPT block (13 h) as well, under one percent.
     """
@@ -280,7 +280,7 @@ def most_layer_parameters(dimensions: Dimensions) -> int | None:
 def fullest_stage_parameters(
     dimensions: Dimensions, stages: int, *, embeddings_are_slots: bool = False
 ) -> int:
-    """Of the pipeline stage with the most: the first, which carries the embedding.
+    """Return parameters of the fullest pipeline stage: the first, with the embedding.
 
     embeddings_are_slots: embedding and head count as a layer each when layers are
     dealt out, so that the outer stages have one layer less (Megatron-LM
@@ -327,7 +327,7 @@ def stage_imbalance(dimensions: Dimensions, split: Sequence[int]) -> StageImbala
 
 
 def megatron_feed_forward_size(hidden_size: int, *, is_gated: bool) -> int:
-    """The feed-forward size that Megatron-LM takes when none is given.
+    """Return the feed-forward size that Megatron-LM takes when none is given.
 
     Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args).
     """

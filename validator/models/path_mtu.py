@@ -26,7 +26,7 @@ def roce_packet_bytes(
     *,
     has_immediate: bool = True,
 ) -> int:
-    """Bytes of the largest RoCE v2 write from its outermost IP header on.
+    """Return the bytes of the largest RoCE v2 write from its outermost IP header on.
 
     The extension headers that MRC adds are not published and not counted.
     """
@@ -36,7 +36,7 @@ def roce_packet_bytes(
 
 
 def active_path_mtu(interface_mtu: int) -> int | None:
-    """The RDMA MTU that Linux takes for an interface; None where none fits."""
+    """Return the RDMA MTU that Linux takes for an interface; None where none fits."""
     room = interface_mtu - _HEADROOM
     if room < _SMALLEST_MTU:
         return None

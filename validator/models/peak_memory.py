@@ -138,7 +138,7 @@ class Peak(Record):
     overhead: Estimate
 
     def total(self, family: Family | None = None) -> Estimate:
-        """The sum: calibrated within a family, else an interval.
+        """Return the sum: calibrated within a family, else an interval.
 
         Its upper end leaves out what the allocator reserves and never uses: up to 12
         percent with FSDP and tensor parallelism (rows tt-11 to tt-13).
@@ -160,7 +160,7 @@ class Peak(Record):
 
 
 def stage_parameters(job: MemoryJob) -> Estimate:
-    """Of the fullest pipeline stage, before tensor-parallel ranks cut it."""
+    """Return parameters of the fullest pipeline stage, before tensor ranks cut it."""
     dimensions, stages = job.dimensions, job.stages
     if dimensions is None:
         count = float(job.parameters or 0)
@@ -191,7 +191,7 @@ def stage_parameters(job: MemoryJob) -> Estimate:
 
 
 def peak_of(job: MemoryJob, family: Family | None = None) -> Peak:
-    """The parts; those that the job leaves open reach to infinity."""
+    """Return the parts; those that the job leaves open reach to infinity."""
     parameters = stage_parameters(job)
     states = _states(job, parameters)
     buffers = buffer_estimate(job, parameters)
@@ -242,7 +242,9 @@ def _states(job: MemoryJob, parameters: Estimate) -> Estimate:
 
 
 def _expert_parameters(job: MemoryJob, parameters: Estimate) -> Estimate:
-    """Of the routed experts on the fullest stage; the rest of it is dense.
+    """Return the routed experts' parameters on the fullest stage.
+
+    The rest of it is dense.
 
     What is not known to be dense counts as experts, which more ranks cut.
     """
@@ -259,7 +261,7 @@ def _expert_parameters(job: MemoryJob, parameters: Estimate) -> Estimate:
 
 
 def buffer_estimate(job: MemoryJob, parameters: Estimate) -> Estimate:
-    """Weights gathered for the layer at work; between micro-batches with a pipeline."""
+    """Return weights gathered for the layer at work, or kept between micro-batches."""
     source = "torchtitan rows tt-01 to tt-18: three layers, embedding and head at once"
     is_gathered = job.sharding.stage >= WEIGHT_STAGE
     if not is_gathered:
@@ -284,12 +286,12 @@ def buffer_estimate(job: MemoryJob, parameters: Estimate) -> Estimate:
 
 
 def zero3_module_bytes(largest_module_parameters: int) -> int:
-    """What DeepSpeed's own estimate adds for the module at work: 2 + 2 bytes each."""
+    """Return what DeepSpeed's own estimate adds for the module at work."""
     return 4 * largest_module_parameters
 
 
 def _megatron_deepspeed_kept(job: MemoryJob, layers: int) -> float:
-    """Full recomputation: inputs of the layers and the output of the stage.
+    """Return what full recomputation keeps: inputs of layers, the stage's output.
 
     The first stage holds them for a micro-batch of each stage, however few there are.
     """
@@ -301,7 +303,7 @@ def _megatron_deepspeed_kept(job: MemoryJob, layers: int) -> float:
 
 
 def _with_the_larger(job: MemoryJob, family: Family | None, peak: Peak) -> Peak:
-    """Of logits and a layer's working set only the larger is there at the peak."""
+    """Return the peak with only the larger of logits and a layer's working set."""
     dimensions, work = job.dimensions, job.work
     if dimensions is None or work is None:
         return peak
@@ -343,7 +345,7 @@ def single_device_active(
     *,
     pages_optimizer: bool = False,
 ) -> Estimate:
-    """Bytes that one GPU without sharding holds at once.
+    """Return the bytes that one GPU without sharding holds at once.
 
     pages_optimizer: its state moves to the host and is not counted as active.
     """
@@ -388,7 +390,7 @@ class FrozenBase(Record):
 def adapter_peak(
     base: FrozenBase, dimensions: Dimensions, work: TrainingWork
 ) -> Estimate:
-    """Bytes of base, kept activations, logits, and three gathered layers if sharded."""
+    """Return the bytes of base, activations, logits and gathered layers."""
     weights = frozen_base_bytes(
         base.parameters,
         base.embedding_parameters,

@@ -26,16 +26,19 @@ class Peers(Record):
     most: float
 
     def share(self, value: float) -> float:
-        """A value as a share of the median."""
+        """Return a value as a share of the median."""
         return value / self.median if self.median else 0.0
 
     def deviations_below(self, value: float) -> float | None:
-        """How many MAD a value lies below the median; None where all are alike."""
+        """Return how many MAD a value lies below the median.
+
+        None where all are alike.
+        """
         return (self.median - value) / self.deviation if self.deviation else None
 
 
 def peers_of(values: Sequence[float], deviations: float, share: float) -> Peers:
-    """What is usual among these, of which there must be one.
+    """Return what is usual among these; there must be at least one value.
 
     Args:
         values: one of each peer.
@@ -61,7 +64,7 @@ class Distance(Record):
     most: float
 
     def is_beyond(self, value: float, *, is_high_worse: bool) -> bool:
-        """Whether it lies further on the worse side than any noise."""
+        """Return whether it lies further on the worse side than any noise."""
         off = value - self.median
         return (off if is_high_worse else -off) > self.most
 
@@ -69,7 +72,7 @@ class Distance(Record):
 def distance_of(
     values: Sequence[float], deviations: float, scale: float, floor: float, share: float
 ) -> Distance:
-    """How far values may lie from the median of them all.
+    """Return how far values may lie from the median of them all.
 
     Of a normal distribution, the share of values beyond k standard deviations on one
     side is `tail(k)`. Where more than half of the values are equal the deviation is
@@ -99,12 +102,12 @@ def _middle(ordered: Sequence[float]) -> float:
 
 
 def tail(deviations: float) -> float:
-    """The share of a normal distribution beyond so many standard deviations."""
+    """Return the share of a normal distribution beyond so many standard deviations."""
     return erfc(deviations / sqrt(2)) / 2
 
 
 def at_least(hits: int, trials: int, chance: float) -> float:
-    """The probability of so many hits or more in independent trials (binomial tail)."""
+    """Return the probability of so many hits or more in independent trials."""
     if hits <= 0:
         return 1.0
     if hits > trials or chance <= 0:

@@ -25,12 +25,15 @@ class Adherence(Record):
 
 
 def interval_adherence(times: Sequence[float], interval: float) -> Adherence | None:
-    """How samples taken at `times`, in order, keep the interval; None below two."""
+    """Return how samples taken at `times`, in order, keep the interval.
+
+    None below two.
+    """
     return adherence([(later - value) / interval for value, later in pairwise(times)])
 
 
 def adherence(gaps: Sequence[float]) -> Adherence | None:
-    """How samples with such gaps, in intervals, keep it; None without any."""
+    """Return how samples with such gaps, in intervals, keep it; None without any."""
     if not gaps:
         return None
     ordered = sorted(gaps)
@@ -42,7 +45,7 @@ def adherence(gaps: Sequence[float]) -> Adherence | None:
 
 
 def left_of(begin: float, end: float, windows: Sequence[tuple[float, float]]) -> float:
-    """How much of a stretch of time lies outside all windows.
+    """Return how much of a stretch of time lies outside all windows.
 
     windows: begin and end, which may overlap each other.
     """
@@ -56,12 +59,12 @@ def left_of(begin: float, end: float, windows: Sequence[tuple[float, float]]) ->
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The smallest element that `share` of them do not exceed."""
+    """Return the smallest element that `share` of them do not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def timestamp_unit(value: float) -> Literal["s", "ms", "us", "ns"]:
-    """The unit of a Unix time of this century, by its size."""
+    """Return the unit of a Unix time of this century, by its size."""
     if value > _FROM_NANOSECONDS:
         return "ns"
     if value > _FROM_MICROSECONDS:
@@ -74,7 +77,10 @@ _HUNDRED = 100
 
 
 def counted(values: Iterable[float]) -> float:
-    """What a counter counted from its start on; one that falls has begun anew."""
+    """Return what a counter counted from its start on.
+
+    One that falls has begun anew.
+    """
     total, before = 0.0, 0.0
     for value in values:
         total += value - before if value >= before else value
@@ -83,18 +89,21 @@ def counted(values: Iterable[float]) -> float:
 
 
 def grown(values: Iterable[float]) -> float:
-    """What a counter counted between its first and its last reading."""
+    """Return what a counter counted between its first and its last reading."""
     read = list(values)
     return counted(read) - read[0] if read else 0.0
 
 
 def allowed_in(steps: int, per_thousand: float) -> float:
-    """How many events a run of so many steps may have; short ones as one of 1000."""
+    """Return how many events a run of so many steps may have.
+
+    Short ones as one of 1000.
+    """
     return per_thousand * max(1.0, steps / _STEPS_OF_A_RATE)
 
 
 def percentile(values: Sequence[float], name: str) -> float:
-    """The percentile `p95`: the smallest value that so many do not exceed.
+    """Return the percentile `p95`: the smallest value that so many do not exceed.
 
     Of fewer than 20 values p95 is the largest. Raises ValueError for another name.
     """
@@ -106,7 +115,7 @@ def percentile(values: Sequence[float], name: str) -> float:
 def medians_by_window(
     readings: Iterable[tuple[int, float]], window: int
 ) -> Mapping[int, float]:
-    """The median of the values of each window of steps, by its number."""
+    """Return the median of the values of each window of steps, by its number."""
     ordered = sorted(readings)
     return {
         number: median(value for _, value in rows)

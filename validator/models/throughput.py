@@ -26,14 +26,14 @@ class PipelineShape(Record):
 
 
 def idle_share(pipeline: PipelineShape) -> Estimate:
-    """Idle time in the time of the step: (p - 1) / (v m + p - 1)."""
+    """Return the idle time in the time of the step: (p - 1) / (v m + p - 1)."""
     waits = pipeline.stages - 1
     work = pipeline.chunks * pipeline.micro_batches
     return exactly(waits / (work + waits), _SOURCE)._replace(valid=_EQUAL_STAGES)
 
 
 def idle_over_ideal(pipeline: PipelineShape) -> Estimate:
-    """Idle time over the time without it: (p - 1) / (v m)."""
+    """Return the idle time over the time without it: (p - 1) / (v m)."""
     work = pipeline.chunks * pipeline.micro_batches
     return exactly((pipeline.stages - 1) / work, _SOURCE)._replace(valid=_EQUAL_STAGES)
 
@@ -41,7 +41,7 @@ def idle_over_ideal(pipeline: PipelineShape) -> Estimate:
 def scaled_throughput(
     measured: float, pipeline: PipelineShape, micro_batches: int
 ) -> Estimate:
-    """Throughput of one GPU when the same batch is spread over more of them.
+    """Return the throughput of one GPU when the same batch is spread over more of them.
 
     Each then has other `micro_batches` than the pipeline that was measured.
     """
@@ -64,12 +64,15 @@ Overlap = Literal["on", "off", "unknown"]
 
 
 def overlap_ratio(communication: float, compute: float) -> float:
-    """Communication over the compute that may hide it; above 1 some must show."""
+    """Return the communication over the compute that may hide it.
+
+    Above 1 some must show.
+    """
     return communication / compute
 
 
 def exposed(communication: Estimate, hideable: Estimate, overlap: Overlap) -> Estimate:
-    """Seconds of communication that no compute hides, advisory.
+    """Return the seconds of communication that no compute hides, advisory.
 
     Args:
         communication: time of the exchange on its own.
@@ -92,7 +95,7 @@ def exposed(communication: Estimate, hideable: Estimate, overlap: Overlap) -> Es
 def scaling_efficiency(
     compute: Estimate, exposed_before: Estimate, exposed_after: Estimate
 ) -> Estimate:
-    """Throughput of one GPU after growing over that before, same work for each GPU."""
+    """Return a GPU's throughput after growing over that before, at equal work."""
     value = _share(compute.value, exposed_before.value, exposed_after.value)
     # More compute hides more, so slow compute goes with little exposed time.
     low = _share(compute.lower, exposed_before.lower, exposed_after.upper)
@@ -117,7 +120,7 @@ def sharded_throughput(
     compute_ceiling: float,
     bytes_per_second: float,
 ) -> Estimate:
-    """Hardware FLOPs a second of one GPU under ZeRO-3 with full recomputation.
+    """Return hardware FLOPs a second of one GPU under ZeRO-3 with full recomputation.
 
     Per parameter, so that the model's size cancels. `tokens` of one micro-batch.
     """
@@ -137,14 +140,14 @@ _LEAST_SHARE_OF_LIMIT = 0.6
 
 
 def job_power(gpus: int, watts: float) -> Estimate:
-    """Watts of all GPUs at a power limit."""
+    """Return the watts of all GPUs at a power limit."""
     return _advisory(gpus * watts)
 
 
 def run_energy(
     gpu_hours: float, watts: float, *, power_usage_effectiveness: float = 1.0
 ) -> Estimate:
-    """Joules of so many GPU-hours at a power limit."""
+    """Return the joules of so many GPU-hours at a power limit."""
     joules = gpu_hours * _SECONDS_PER_HOUR * watts * power_usage_effectiveness
     return _advisory(joules)
 
@@ -152,7 +155,7 @@ def run_energy(
 def energy_per_token(
     watts: float, tokens_per_second: float, *, power_usage_effectiveness: float = 1.0
 ) -> Estimate:
-    """Joules of one token, from power and tokens per second of the same GPUs."""
+    """Return joules of one token, from power and tokens per second of the same GPUs."""
     return _advisory(watts * power_usage_effectiveness / tokens_per_second)
 
 
@@ -173,7 +176,7 @@ _LIMITED_BELOW = 0.98
 def utilization(
     flops_per_token: float, tokens_per_second: float, peak_flops: float
 ) -> Estimate:
-    """Share of the peak that one GPU reaches, from its own tokens per second."""
+    """Return a GPU's share of the peak, from its own tokens per second."""
     return exactly(
         flops_per_token * tokens_per_second / peak_flops,
         "FLOPs of a token x tokens per second / peak",
@@ -183,7 +186,7 @@ def utilization(
 def training_days(
     parameters: float, tokens: float, gpus: int, flops_per_second: float
 ) -> Estimate:
-    """Days of a run that recomputes all activations.
+    """Return the days of a run that recomputes all activations.
 
     flops_per_second are hardware FLOPs of one GPU. Attention scores and the output
     head are omitted, up to 4 percent.
@@ -198,13 +201,13 @@ def training_days(
 def implied_flops_per_second(
     parameters: float, tokens: float, gpu_hours: float
 ) -> Estimate:
-    """Model FLOPs a second of one GPU that a published GPU-hour figure implies."""
+    """Return the model FLOPs a second of one GPU that published GPU-hours imply."""
     value = _TRAINED_FLOPS * parameters * tokens / (gpu_hours * SECONDS_PER_HOUR)
     return exactly(value, "6 P T / GPU time")
 
 
 def is_power_limited(enforced_watts: float, default_watts: float) -> bool:
-    """Whether a GPU runs below its default power, so that readings of it are lower."""
+    """Return whether a GPU is below its default power, so that readings are lower."""
     return enforced_watts / default_watts < _LIMITED_BELOW
 
 
@@ -249,7 +252,7 @@ UTILIZATIONS: dict[tuple[str, bool, bool], PublishedUtilization] = {
 def published_utilization(
     compute_capability: tuple[int, int], *, in_8_bits: bool, is_mixture: bool
 ) -> PublishedUtilization | None:
-    """The published range for data-centre GPUs of that capability, if there is one."""
+    """Return the published range for data-centre GPUs of that capability, if any."""
     architecture = architecture_of(compute_capability)
     return UTILIZATIONS.get((architecture or "", in_8_bits, is_mixture))
 
@@ -257,7 +260,7 @@ def published_utilization(
 def compute_time(
     flops: float, gpus: int, peak_flops: float, published: PublishedUtilization
 ) -> Estimate:
-    """Seconds in which published runs of the kind finish so many model FLOPs.
+    """Return seconds in which published runs of the kind finish so many model FLOPs.
 
     These runs waited for their own communication, so that the upper end holds some.
     """

@@ -32,7 +32,7 @@ def data_parallel_bytes(
     gradient_bytes: float,
     micro_batches: int = 1,
 ) -> float:
-    """Gradients, and weights where they are sharded.
+    """Return the bytes of gradients, and of weights where they are sharded.
 
     Args:
         scheme: ddp reduces whole gradients once; distributed-optimizer (ZeRO 1 and 2)
@@ -71,7 +71,10 @@ class Activations(Record):
 def tensor_parallel_bytes(
     activations: Activations, ranks: int, *, recomputes: bool = False
 ) -> float:
-    """Of one layer and one micro-batch; the same with and without sequence parallel."""
+    """Return bytes of one layer and micro-batch.
+
+    Sequence parallel does not change them.
+    """
     exchanges = _TENSOR_EXCHANGES + (_RECOMPUTED_EXCHANGES if recomputes else 0)
     return exchanges * activations.bytes * (ranks - 1) / ranks
 
@@ -79,7 +82,7 @@ def tensor_parallel_bytes(
 def pipeline_bytes(
     activations: Activations, *, chunks: int, tensor_ranks: int
 ) -> float:
-    """Of one micro-batch on a stage with two neighbours: outputs on, gradients back.
+    """Return a stage's bytes of one micro-batch: outputs go on, gradients come back.
 
     Ranks of a tensor-parallel group each send their part (Megatron-LM, sequence
     parallel or scattered).
@@ -90,7 +93,7 @@ def pipeline_bytes(
 def expert_parallel_bytes(
     activations: Activations, ranks: int, *, experts_per_token: int, tensor_ranks: int
 ) -> float:
-    """All-to-all of one layer and one micro-batch, tokens evenly spread."""
+    """Return the bytes of one layer's all-to-all for an evenly spread micro-batch."""
     share = activations.bytes / tensor_ranks * experts_per_token
     return _EXPERT_EXCHANGES * share * (ranks - 1) / ranks
 
@@ -98,7 +101,7 @@ def expert_parallel_bytes(
 def context_parallel_bytes(
     tokens: float, key_value_width: float, ranks: int, element_bytes: float = HALF_BYTES
 ) -> float:
-    """Ring attention of one layer and one micro-batch.
+    """Return the bytes of ring attention of one layer and one micro-batch.
 
     tokens: of one rank; key_value_width: key-value heads x head dimension on it.
     """

@@ -86,7 +86,7 @@ class TrainingWork(Record):
 def gpt_layer_bytes(
     case: str, sequence: int, batch: int, hidden: int, heads: int, tensor_ranks: int
 ) -> float:
-    """A GPT block with dropout in 16 bits, by arXiv:2205.05198 table 2.
+    """Return bytes of a GPT block with dropout in 16 bits (arXiv:2205.05198 table 2).
 
     case: none, tp, tp-sp, selective-tp, selective-tp-sp, full or full-sp.
     """
@@ -105,7 +105,10 @@ def gpt_layer_bytes(
 
 
 def layer_elements(dimensions: Dimensions) -> int:
-    """Of a token in one layer: nothing recomputed, scores on chip, no dropout."""
+    """Return the elements of a token in one layer.
+
+    Nothing is recomputed, scores stay on chip, there is no dropout.
+    """
     heads, key_values = dimensions.attention_heads, dimensions.key_value_heads or 0
     attention = 2 * (heads + 2 * key_values) * dimensions.size_of_head
     factor = 4 if dimensions.gated_feed_forward else 2
@@ -117,7 +120,10 @@ def layer_elements(dimensions: Dimensions) -> int:
 
 
 def operation_checkpoint_elements(dimensions: Dimensions) -> int:
-    """Of a token in one layer where every other matrix product is kept (torchtitan)."""
+    """Return a token's elements in a layer if every other matrix product is kept.
+
+    So does torchtitan.
+    """
     heads, key_values = dimensions.attention_heads, dimensions.key_value_heads or 0
     attention = (2 * heads + key_values) * dimensions.size_of_head
     feed_forward = dimensions.feed_forward_size or 0
@@ -125,7 +131,10 @@ def operation_checkpoint_elements(dimensions: Dimensions) -> int:
 
 
 def megatron_selective_elements(dimensions: Dimensions) -> int:
-    """Of a token in one layer where Megatron-core recomputes the attention core."""
+    """Return a token's elements in a layer if the attention core is recomputed.
+
+    So does Megatron-core.
+    """
     heads, key_values = dimensions.attention_heads, dimensions.key_value_heads or 0
     attention = (2 * heads + 2 * key_values) * dimensions.size_of_head
     feed_forward = 3 * (dimensions.feed_forward_size or 0)
@@ -135,18 +144,18 @@ def megatron_selective_elements(dimensions: Dimensions) -> int:
 def frozen_share(
     *, is_gated: bool, targets_all: bool, four_bit_share: float = 0.0
 ) -> float:
-    """What an adapter on a frozen base keeps of `layer_elements`."""
+    """Return what an adapter on a frozen base keeps of `layer_elements`."""
     share = FROZEN_SHARE_GATED if is_gated else FROZEN_SHARE_PARALLEL
     return share + (ALL_TARGETS_SHARE if targets_all else 0.0) + four_bit_share
 
 
 def micro_batches_in_flight(micro_batches: int, stages: int, stage: int = 0) -> int:
-    """Micro-batches whose activations a stage of the 1F1B schedule holds."""
+    """Return the micro-batches whose activations a stage of the 1F1B schedule holds."""
     return min(micro_batches, stages - stage)
 
 
 def interleave_factor(stages: int, chunks: int) -> float:
-    """What interleaving multiplies them by in Megatron-LM's own estimator.
+    """Return what interleaving multiplies them by in Megatron-LM's own estimator.
 
     Not a bound: torchtitan's interleaved 405B run needed 12 percent less than 1F1B.
     """
@@ -154,13 +163,13 @@ def interleave_factor(stages: int, chunks: int) -> float:
 
 
 def boundary_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
-    """Input of one layer for one micro-batch, which full recomputation keeps."""
+    """Return a layer's input for a micro-batch, which full recomputation keeps."""
     ranks = work.tensor_ranks if work.shards_sequence else 1
     return work.bytes_of_element * dimensions.hidden_size * work.tokens / ranks
 
 
 def most_layer_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
-    """One layer at most, with stored scores unless a flash kernel is sure."""
+    """Return the bytes of one layer at most; scores are stored unless flash is sure."""
     if dimensions.feed_forward_size is None or dimensions.experts:
         return float("inf")
     heads = dimensions.attention_heads
@@ -176,7 +185,7 @@ def most_layer_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
 
 
 def kept_elements(dimensions: Dimensions, work: TrainingWork) -> float | None:
-    """The best count of elements of a token and layer; None where it is open."""
+    """Return the best count of elements of a token and layer; None where it is open."""
     if work.recompute == "full":
         return float(dimensions.hidden_size)
     if dimensions.experts or dimensions.feed_forward_size is None:
@@ -195,7 +204,7 @@ def kept_elements(dimensions: Dimensions, work: TrainingWork) -> float | None:
 def activation_estimate(
     dimensions: Dimensions, work: TrainingWork, layers: int
 ) -> Estimate:
-    """What `layers` layers keep for all micro-batches in flight.
+    """Return what `layers` layers keep for all micro-batches in flight.
 
     Lower: nothing but the inputs of layers, which every mode keeps. Upper: every layer
     in full, unless full recomputation is sure, which keeps inputs, one output and one
@@ -221,7 +230,7 @@ def activation_estimate(
 
 
 def working_set_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
-    """One layer as it is computed again, nothing of it thrown away."""
+    """Return the bytes of one layer as it is computed again, nothing thrown away."""
     share = COMPILED_SHARE if work.is_compiled else 1.0
     token = work.bytes_of_element * work.tokens / work.tensor_ranks
     return share * layer_elements(dimensions) * token
@@ -230,7 +239,7 @@ def working_set_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
 def gpt_working_set_bytes(
     sequence: int, batch: int, hidden: int, heads: int, tensor_ranks: int
 ) -> float:
-    """The same of a GPT block whose attention scores are stored (no flash kernel)."""
+    """Return the same of a GPT block that stores attention scores (no flash kernel)."""
     scores = 5 * heads * sequence * sequence * batch / tensor_ranks
     return sequence * batch * hidden * (10 + 24 / tensor_ranks) + scores
 
@@ -238,12 +247,15 @@ def gpt_working_set_bytes(
 def logit_bytes(
     tokens: float, vocabulary: int, tensor_ranks: int, each: float
 ) -> float:
-    """Logits and their copies, cut over the ranks that share the vocabulary."""
+    """Return logits and their copies, cut over the ranks that share the vocabulary."""
     return each * tokens * vocabulary / tensor_ranks
 
 
 def logit_estimate(dimensions: Dimensions, work: TrainingWork) -> Estimate:
-    """Logits of the rank that computes the loss; open where the loss is not known."""
+    """Return the logits of the rank that computes the loss.
+
+    Open if the loss is unknown.
+    """
     source = "rows of memory.csv by kind of loss"
     vocabulary = dimensions.vocabulary_size
     if vocabulary is None:
@@ -303,7 +315,7 @@ class BytesPerParameter(Record):
     optimizer: Estimate
 
     def sum(self) -> Estimate:
-        """All three."""
+        """Return the sum of all three."""
         return self.weights + self.gradients + self.optimizer
 
 
@@ -356,7 +368,7 @@ class Sharding(Record):
 
 
 def bytes_per_parameter(scheme: Scheme) -> BytesPerParameter:
-    """Bytes of weights, gradients and optimizer state of one trained parameter."""
+    """Return bytes of weight, gradient and optimizer state of a trained parameter."""
     if scheme.base_bits is not None:
         return _adapter_bytes(scheme.base_bits)
     if not scheme.keeps_master_weights:
@@ -375,7 +387,7 @@ def bytes_per_parameter(scheme: Scheme) -> BytesPerParameter:
 
 
 def _deepspeed_bytes(scheme: Scheme) -> tuple[Estimate, Estimate]:
-    """16-bit gradients and in 32 bits weights, gradient and moments: 2 + 16.
+    """Return 16-bit gradients and in 32 bits weights, gradient and moments: 2 + 16.
 
     Accumulation in 32 bits adds a whole buffer of 4 (bf16 optimizer).
     """
@@ -401,7 +413,7 @@ def _deepspeed_bytes(scheme: Scheme) -> tuple[Estimate, Estimate]:
 
 
 def _megatron_bytes(scheme: Scheme) -> tuple[Estimate, Estimate]:
-    """One gradient buffer, 32 bits unless accumulation is narrower; 4 + 8 in Adam."""
+    """Return one gradient buffer, of 32 bits unless narrower; 4 + 8 in Adam."""
     gradients = _between(_HALF, _HALF + _FULL, _MEGATRON)
     if scheme.accumulate_dtype:
         is_wide = scheme.accumulate_dtype == "fp32"
@@ -418,7 +430,7 @@ def _megatron_bytes(scheme: Scheme) -> tuple[Estimate, Estimate]:
 
 
 def _torch_bytes(scheme: Scheme) -> BytesPerParameter:
-    """Weights in their own dtype, gradients and moments like them."""
+    """Return the weights in their own dtype, gradients and moments like them."""
     is_wide = "fp32" in {scheme.compute_dtype, scheme.parameter_dtype}
     known = is_wide or bool(scheme.parameter_dtype)
     moments = _moment_bytes(scheme)
@@ -438,7 +450,7 @@ def _torch_bytes(scheme: Scheme) -> BytesPerParameter:
 
 
 def _moment_bytes(scheme: Scheme) -> Estimate:
-    """Bytes of the optimizer's own state; Adam keeps two moments."""
+    """Return the bytes of the optimizer's own state; Adam keeps two moments."""
     name = scheme.optimizer.lower()
     if "adam" in name and "8bit" in name:
         return Estimate(_HALF, 0.0, _ADAM_MOMENTS, "exact", _TORCH)
@@ -461,18 +473,18 @@ def _is_narrow(dtype: str) -> bool:
 
 
 def _is_adam(optimizer: str) -> bool:
-    """Whether the optimizer keeps two moments in the dtype of the weights or wider."""
+    """Return whether the optimizer keeps two moments, no narrower than the weights."""
     name = optimizer.lower()
     return "adam" in name and not any(part in name for part in _COMPRESSED)
 
 
 def _between(least: float, most: float, source: str) -> Estimate:
-    """Nothing but bounds; the best value is the one that cannot be argued with."""
+    """Return bounds alone; the best value is the one that cannot be argued with."""
     return Estimate(least, least, most, "lower_bound", source)
 
 
 def _adapter_bytes(base_bits: int) -> BytesPerParameter:
-    """A frozen base model and a small trained part beside it (LoRA, QLoRA)."""
+    """Return bytes of a frozen base model with a small trained part (LoRA, QLoRA)."""
     base = base_bits / _BITS_OF_BYTE
     least = min(base, _HALF) * _LEAST_QUANTIZED_SHARE
     most = base + _MOST_QUANTIZED_BYTES if base_bits <= _BITS_OF_BYTE else _FULL
@@ -487,7 +499,7 @@ def _adapter_bytes(base_bits: int) -> BytesPerParameter:
 def frozen_base_bytes(
     parameters: float, embeddings: float, bits: int, *, is_double_quantized: bool
 ) -> float:
-    """Weights of a frozen base: 4-bit ones keep embedding and head in 16 bits."""
+    """Return the weights of a frozen base; with 4 bits, two parts stay in 16 bits."""
     if bits > _BITS_OF_BYTE // 2:
         return parameters * bits / _BITS_OF_BYTE
     each = NF4_DOUBLE_QUANTIZED_BYTES if is_double_quantized else NF4_BYTES
@@ -495,7 +507,7 @@ def frozen_base_bytes(
 
 
 def state_bytes(parameters: Estimate, scheme: Scheme, sharding: Sharding) -> Estimate:
-    """Bytes of model states on one GPU.
+    """Return the bytes of model states on one GPU.
 
     Args:
         parameters: that the ranks of one model-parallel group hold together; the upper
@@ -536,7 +548,7 @@ def state_bytes(parameters: Estimate, scheme: Scheme, sharding: Sharding) -> Est
 def _gathered_weights(
     kept: BytesPerParameter, scheme: Scheme, sharding: Sharding
 ) -> tuple[Estimate, Estimate]:
-    """Weights and gradients of FSDP that leaves weights whole until the backward pass.
+    """Return FSDP's weights and gradients if weights stay whole until the backward.
 
     Beside their shards lie whole copies in the dtype of the matrix products. At the end
     of the forward pass there are no gradients yet.
@@ -550,7 +562,7 @@ def _gathered_weights(
 
 
 def host_bytes(parameters: Estimate, scheme: Scheme, sharding: Sharding) -> Estimate:
-    """Bytes that one rank moves to the host: optimizer state, and weights if asked.
+    """Return what a rank moves to the host: optimizer state, weights if offloaded.
 
     Buffers of the offload engines come on top; they are not counted.
     """
@@ -580,5 +592,5 @@ def _cut(kept: Estimate, sharding: Sharding, from_stage: int) -> Estimate:
 
 
 def gib_to_gb(gib: float) -> float:
-    """GiB of 2^30 bytes as GB of 1e9; they are 7.4 percent apart."""
+    """Return GiB of 2^30 bytes as GB of 1e9; they are 7.4 percent apart."""
     return gib * GIB / 1e9

@@ -13,7 +13,7 @@ _MRC_SOURCE = "microsoft/mrc-nccl-plugin MRC_ENV_VARIABLES.md"
 
 
 def ib_retry_time(exponent: int, retries: int, unit_microseconds: float) -> Estimate:
-    """Seconds: unit x 2^exponent x retries; infinite for 0 and for 32 or more.
+    """Return seconds: unit x 2^exponent x retries; infinite for 0 and for 32 or more.
 
     The InfiniBand local ACK timeout has a unit of 4.096 us; NCCL_IB_TIMEOUT is the
     exponent, NCCL_IB_RETRY_CNT the retries.
@@ -25,12 +25,12 @@ def ib_retry_time(exponent: int, retries: int, unit_microseconds: float) -> Esti
 
 
 def is_ib_exponent(exponent: int) -> bool:
-    """Whether the field holds the number; 0 is an endless timeout."""
+    """Return whether the field holds the number; 0 is an endless timeout."""
     return 0 <= exponent < _FIRST_INVALID_EXPONENT
 
 
 def mrc_timeout(exponent: int, unit_microseconds: float) -> Estimate:
-    """Seconds: unit x 2^exponent, one acknowledgement timeout of the MRC plugin.
+    """Return the seconds of one acknowledgement timeout of MRC: unit x 2^exponent.
 
     The unit is 1.024 us. The number of retries is unlimited by default, so that only
     the watchdog ends them.
@@ -39,17 +39,17 @@ def mrc_timeout(exponent: int, unit_microseconds: float) -> Estimate:
 
 
 def is_mrc_exponent(exponent: int) -> bool:
-    """Whether MRC takes the exponent."""
+    """Return whether MRC takes the exponent."""
     return 0 <= exponent <= _LARGEST_MRC_EXPONENT
 
 
 def mrc_retries_end(exponential_retries: int) -> bool:
-    """Whether the exponential retries end at all."""
+    """Return whether the exponential retries end at all."""
     return exponential_retries < _ENDLESS_MRC_RETRIES
 
 
 def mrc_window_bytes(packet_ranges: int, path_mtu: int, packets_of_range: int) -> int:
-    """Bytes in flight under a maximum packet range (MPR) of so many units."""
+    """Return bytes in flight under a maximum packet range (MPR) of so many units."""
     return packet_ranges * packets_of_range * path_mtu
 
 
@@ -59,6 +59,6 @@ def fewest_mrc_ranges(
     path_mtu: int,
     packets_of_range: int,
 ) -> int:
-    """The smallest MPR that keeps a link busy for one round trip."""
+    """Return the smallest MPR that keeps a link busy for one round trip."""
     bytes_in_flight = gigabits_per_second * 1e9 / 8 * round_trip_microseconds / 1e6
     return math.ceil(bytes_in_flight / mrc_window_bytes(1, path_mtu, packets_of_range))

@@ -4,7 +4,7 @@ _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
 
 
 def mebibytes(amount: int) -> str:
-    """Bytes in binary units: `64 MiB`, `1 GiB`, `23.55 GiB`."""
+    """Return the bytes in binary units: `64 MiB`, `1 GiB`, `23.55 GiB`."""
     if amount % _GIBIBYTE == 0:
         return f"{amount // _GIBIBYTE:,} GiB"
     if amount >= _GIBIBYTE:
@@ -13,13 +13,13 @@ def mebibytes(amount: int) -> str:
 
 
 def gigabytes(amount: float) -> str:
-    """Bytes as people read them, in GB of 1e9 bytes."""
+    """Return the bytes as people read them, in GB of 1e9 bytes."""
     size = amount / 1e9
     return f"{size:,.0f} GB" if size >= 10 else f"{size:,.1f} GB"  # noqa: PLR2004
 
 
 def billions(count: float) -> str:
-    """A number of parameters as people read it."""
+    """Return a number of parameters as people read it."""
     return f"{count / 1e9:,.1f} billion"
 
 
@@ -29,27 +29,27 @@ MILLISECONDS_PER_SECOND = 1_000
 
 
 def hours_in(seconds: float) -> float:
-    """Seconds as hours."""
+    """Return the seconds as hours."""
     return seconds / SECONDS_PER_HOUR
 
 
 def seconds_in(hours: float) -> float:
-    """Hours as seconds."""
+    """Return the hours as seconds."""
     return hours * SECONDS_PER_HOUR
 
 
 def milliseconds_in(seconds: float) -> float:
-    """Seconds as milliseconds."""
+    """Return the seconds as milliseconds."""
     return seconds * MILLISECONDS_PER_SECOND
 
 
 def days_in(seconds: float) -> float:
-    """Seconds as days."""
+    """Return the seconds as days."""
     return seconds / SECONDS_PER_DAY
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: `45 s`, `38 min`, `4.2 h`, `3 d`, `5.7 years`."""
+    """Return the seconds for people: `45 s`, `38 min`, `4.2 h`, `3 d`, `5.7 years`."""
     for unit, length in (
         ("years", 31_557_600.0),
         ("d", 86_400.0),

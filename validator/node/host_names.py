@@ -23,7 +23,7 @@ class HostNamesError(ValueError):
 
 
 def is_host_name(text: str) -> bool:
-    """Whether a text is the name of one host, and nothing that a shell acts on."""
+    """Return whether a text is a host's name, without what a shell acts on."""
     return len(text) <= _MOST_NAME and _NAME.fullmatch(text) is not None
 
 

@@ -162,7 +162,7 @@ class _Ranks(Record):
 
 
 def launch_of(environ: Mapping[str, str], host: str = "") -> ProcessLaunch:
-    """How the process of these variables was started, on the machine of that name."""
+    """Return how the process of these variables was started on that machine."""
     result = _LauncherVariables(environ)
     engine = next((name for name, marks in _OWNERS if result.has(marks)), "none")
     ranks = _ranks(result)
@@ -184,7 +184,7 @@ def launch_of(environ: Mapping[str, str], host: str = "") -> ProcessLaunch:
 
 
 def name_of(launch: ProcessLaunch, host: str) -> str:
-    """What the node is called in files and lines: by its engine, else by itself."""
+    """Return the node's name in files and lines: by its engine, else by itself."""
     return launch.node or (host if NAME.fullmatch(host) else "node")
 
 
@@ -210,7 +210,7 @@ def _ranks(result: _LauncherVariables) -> list[_Ranks]:
 def _counted(
     result: _LauncherVariables, ranks: list[_Ranks]
 ) -> tuple[int | None, int | None]:
-    """Rank and number of ranks, as far as nothing speaks against them."""
+    """Return rank and number of ranks, as far as nothing speaks against them."""
     if not ranks:
         return None, None
     first, *others = ranks
@@ -277,7 +277,7 @@ def _node(result: _LauncherVariables, engine: str, host: str) -> str | None:
 
 
 def _node_of_slurm(result: _LauncherVariables, host: str) -> str | None:
-    """SLURMD_NODENAME, unless it was carried here from another node of the job.
+    """Return SLURMD_NODENAME, unless it was carried here from another node of the job.
 
     MPICH's mpiexec gives its own environment to the processes of all nodes. Where
     several slurmd share a machine, its name is that of none of them.

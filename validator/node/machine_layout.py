@@ -173,7 +173,7 @@ def _has_nvlink(gpus: Sequence[Gpu]) -> Literal["yes", "no", "unknown"]:
 
 
 def _place(address: str, bus: Mapping[str, PciDevice]) -> tuple[int | None, str, str]:
-    """NUMA node, root port and the switch above a device, as far as they are told."""
+    """Return NUMA node, root port and the switch above a device, as far as known."""
     device = bus.get(address)
     if device is None:
         return None, "", ""
@@ -297,7 +297,7 @@ def _usual(result: Sequence[T | None]) -> T | None:
 
 
 def _unlisted(gpus: Gpus, bus: Mapping[str, PciDevice]) -> Iterable[LaidGpu]:
-    """GPUs of the bus that the driver does not list."""
+    """Yield GPUs of the bus that the driver does not list."""
     listed = {(gpu.pci_address.value or "").lower() for gpu in gpus.shown}
     if "" in listed:
         return

@@ -112,7 +112,10 @@ class NodeResult(Record):
 
 
 def result_line(result: NodeResult) -> str:
-    """The line, with its end; what does not fit into it is omitted and counted."""
+    """Return the line, with its end.
+
+    What does not fit into it is omitted and counted.
+    """
     head = _head(result)
     room = MOST_BYTES - len(_text({**head, **_rest(result, [], {})})) - 1
     facts = {
@@ -131,7 +134,7 @@ def result_line(result: NodeResult) -> str:
 
 
 def in_order(findings: Sequence[ResultFinding]) -> list[ResultFinding]:
-    """Errors first; of each level one of each rule before the others of it."""
+    """Return errors first; of each level one of each rule before the others of it."""
     seen: set[tuple[str, str]] = set()
     ranked: list[tuple[int, bool, int]] = []
     for number, finding in enumerate(findings):
@@ -145,7 +148,7 @@ def in_order(findings: Sequence[ResultFinding]) -> list[ResultFinding]:
 def _fitting(
     ordered: Sequence[ResultFinding], room: int
 ) -> tuple[list[dict[str, object]], int]:
-    """As many of the first as there is room for, and what they take.
+    """Return as many of the first as there is room for, and what they take.
 
     Messages are cut shorter before findings are omitted.
     """
@@ -266,7 +269,7 @@ def _whole(text: str | None, most: int) -> str | None:
 
 
 def _cut(text: str, most: int) -> str:
-    """As much of a text as takes at most so many bytes in the line."""
+    """Return as much of a text as takes at most so many bytes in the line."""
     shown = shown_text(text[:most])
     if len(shown) == len(text) and _size(shown) <= most:
         return shown
@@ -376,7 +379,7 @@ class _Reading:
         )
 
     def edition(self) -> JudgedBy:
-        """The edition that was judged by, and how many numbers are not its own."""
+        """Return the edition, and how many numbers are not its own."""
         tailored = self.count("tailored") or 0
         return JudgedBy(self.text("version"), self.text("sha256"), tailored)
 

@@ -151,5 +151,5 @@ def _conditions(judged: JudgedSets, limits: Limits) -> ComparedSets:
 
 
 def _plan(plan: SearchPlan) -> dict[str, object]:
-    """The plan without what is for people."""
+    """Return the plan without what is for people."""
     return {"schema": PLAN_SCHEMA, "kind": plan.kind, "rounds": plan.rounds}

@@ -32,7 +32,7 @@ def judgement_text(
     full: bool,
     written: str = "",
 ) -> Iterator[str]:
-    """The report; `written` is the file that holds the next plan, if one does."""
+    """Yield the report; `written` is the file that holds the next plan, if one does."""
     judgement = outcome.judgement
     yield from _headline(outcome, style)
     for condition in judgement.conditions:
@@ -198,7 +198,7 @@ def _following(outcome: SearchOutcome, style: Style, written: str) -> Iterator[s
 
 
 def _together(hosts: Sequence[str]) -> str:
-    """A set: who is sought comes first, and then who fills it."""
+    """Return a set: the suspect comes first, and then who fills it."""
     return f"{printable(hosts[0])} with {_names(hosts[1:])}"
 
 

@@ -20,7 +20,7 @@ _SIGNATURE = {
 
 
 def certificate_schema() -> dict[str, Any]:
-    """The schema of the file; `$defs` holds Statement, and Certificate, its predicate.
+    """Return the schema of the file, with Statement and its predicate in `$defs`.
 
     The payload is base64, which validators of JSON Schema do not look into by
     themselves: `contentSchema` says what it holds.

@@ -36,7 +36,7 @@ _LONGEST = 120  # of a condition or a unit
 
 
 def granted_words(certificate: Certificate) -> str:
-    """How many tracks have which level, the highest first, and how many have none."""
+    """Return how many tracks have which level, the highest first, and how many none."""
     levels = Counter(track.level for track in certificate.tracks)
     parts = [
         f"{level} on {counted(levels[level], 'track')}"
@@ -49,7 +49,7 @@ def granted_words(certificate: Certificate) -> str:
 
 
 def caveats(certificate: Certificate) -> list[str]:
-    """What whoever sees the verdict alone must know as well."""
+    """Return what whoever sees the verdict alone must know as well."""
     parts = []
     if certificate.verifier.self_attested:
         parts.append("self-attested")
@@ -62,7 +62,7 @@ def caveats(certificate: Certificate) -> list[str]:
 
 
 def cell_of(track: Track, level: str) -> tuple[str, str]:
-    """Outcome and words for one track at one level."""
+    """Return the outcome and words for one track at one level."""
     if track.level is not None and level <= track.level:
         return "pass", "granted"
     if level > track.highest:
@@ -76,7 +76,7 @@ def cell_of(track: Track, level: str) -> tuple[str, str]:
 
 
 def scale_of(unit: str, highest: float) -> tuple[float, str]:
-    """By what numbers of a unit are divided, and how they are called then."""
+    """Return by what numbers of a unit are divided, and how they are called then."""
     steps = _SCALES.get(unit)
     if steps is None:
         return 1.0, unit.replace("_", " ")[:_LONGEST]
@@ -84,20 +84,20 @@ def scale_of(unit: str, highest: float) -> tuple[float, str]:
 
 
 def highest_of(measured: Measured) -> float:
-    """The largest number of a quantity and of what it is held to."""
+    """Return the largest number of a quantity and of what it is held to."""
     known = (measured.most, measured.floor, measured.ceiling)
     return max((abs(value) for value in known if value is not None), default=0.0)
 
 
 def shown(value: float | None, scale: float) -> str:
-    """A number in the unit of the scale."""
+    """Return a number in the unit of the scale."""
     return "" if value is None else f"{value / scale:.4g}"
 
 
 def conditions_of(
     conditions: Mapping[str, Scalar], without: Sequence[str] = ()
 ) -> list[str]:
-    """Under which conditions something was measured, sizes as people write them."""
+    """Return under which conditions something was measured, with sizes for people."""
     words = []
     for name, value in conditions.items():
         if name in without:
@@ -117,7 +117,7 @@ def _cut(text: str) -> str:
 
 
 def held(measured: Measured) -> tuple[str, str]:
-    """How a quantity stands to its floor and its ceiling: an outcome, and words."""
+    """Return how a quantity stands to its floor and its ceiling: outcome and words."""
     if measured.floor is None and measured.ceiling is None:
         return "not_applicable", "held to nothing"
     if measured.floor is not None and measured.median < measured.floor:
@@ -138,7 +138,7 @@ _INDENT = "    "
 
 
 def certificate_text(predicate: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """The text, block by block.
+    """Yield the text, block by block.
 
     Raises pydantic's ValidationError for what is no predicate of a certificate.
     """

@@ -28,7 +28,7 @@ _COLOURS = {"pass": "good", "fail": "error", "unknown": "unknown"}
 
 
 def dry_run_text(dry_run: DryRun, style: Style) -> Iterator[str]:
-    """The report, line by line."""
+    """Yield the report, line by line."""
     name = style.paint(printable(dry_run.instance), "bold")
     runs = counted(len(dry_run.runs), "published run")
     yield f"{name} of {dry_run.provider}: {runs}, edition {dry_run.edition}\n"
@@ -50,7 +50,7 @@ def dry_run_text(dry_run: DryRun, style: Style) -> Iterator[str]:
 
 
 def run_words(run: PublishedRun) -> str:
-    """A run in a line: the largest message that was published."""
+    """Return a run in a line: the largest message that was published."""
     size, rate = max(run.points, key=lambda point: point[0] or 0)
     words = (
         shown_bytes(size) if size else "a size that was not stated (taken as 16 GiB)"
@@ -72,7 +72,7 @@ def _clause(settled: Settled, style: Style) -> Iterator[str]:
 
 
 def figure_words(settled: Settled) -> list[str]:
-    """Each figure of a clause; those that tell no more than the title are omitted."""
+    """Return each figure of a clause, less those that say no more than the title."""
     return [
         f"{figure.outcome}: {figure.message}{_required(figure)}"
         for figure in settled.figures
@@ -89,7 +89,7 @@ def _required(figure: PublishedFigure) -> str:
 
 
 def at_most_words(track: DryTrack) -> str:
-    """How far a track could come at all, and what stops it."""
+    """Return how far a track could come at all, and what stops it."""
     against = [
         settled.clause
         for settled in track.settled
@@ -111,7 +111,7 @@ def at_most_words(track: DryTrack) -> str:
 
 
 def open_words(open_: Open) -> str:
-    """What a level of a track still wants."""
+    """Return what a level of a track still wants."""
     counts = [counted(open_.musts, "must"), counted(open_.shoulds, "should")]
     words = " and ".join(
         text for text, n in zip(counts, (open_.musts, open_.shoulds), strict=True) if n
@@ -128,7 +128,7 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def run_plan_text(plan: RunPlan) -> str:
-    """The steps in order: why, on how many nodes, how long, and the commands."""
+    """Return the steps in order: why, on how many nodes, how long, and the commands."""
     lines = [*_plan_head(plan)]
     for number, step in enumerate(plan.steps, 1):
         lines.extend(("", *_step(number, step)))
@@ -148,7 +148,7 @@ def _plan_head(plan: RunPlan) -> Iterator[str]:
 
 
 def about(seconds: float) -> str:
-    """A time as people say it."""
+    """Return a time as people say it."""
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * _HOUR:
@@ -194,7 +194,7 @@ _NOUNS = {
 
 
 def kit_text(kit: Kit, result: LevelRequest, review: Review, written: str) -> str:
-    """What was packed, and what is missing; written: the manifest."""
+    """Return what was packed, and what is missing; written: the manifest."""
     lines = [
         *_kit_head(kit),
         "",
@@ -210,7 +210,7 @@ def kit_text(kit: Kit, result: LevelRequest, review: Review, written: str) -> st
 def listed_text(
     kit: Kit, differences: Sequence[ManifestDifference], *, has_manifest: bool
 ) -> str:
-    """Each file of a kit in a line, and what differs from its manifest."""
+    """Return each file of a kit in a line, and what differs from its manifest."""
     rows = [
         (
             file.kind,
@@ -276,7 +276,7 @@ def _request_lines(result: LevelRequest) -> Iterator[str]:
 
 
 def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
-    """What is missing, track by track; what only shoulds want comes last."""
+    """Yield what is missing, track by track; what only shoulds want comes last."""
     denying = [item for item in missing if item.denies]
     if not denying:
         yield "every must has evidence of its kind"
@@ -349,7 +349,7 @@ def _stale(review: Review) -> Iterator[str]:
 
 
 def named(names: Sequence[str]) -> str:
-    """The first of several names, and how many there are besides."""
+    """Return the first of several names, and how many there are besides."""
     shown = ", ".join(names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown

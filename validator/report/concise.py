@@ -20,7 +20,7 @@ def _rank(finding: Finding) -> tuple[bool, int]:
 
 
 def report(context: ReportContext, style: Style) -> Iterator[str]:
-    """`file:line:column: level clause rule: message`, then the verdict."""
+    """Yield `file:line:column: level clause rule: message`, then the verdict."""
     yield "\n".join(_lines(context, style)) + "\n"
 
 

@@ -96,7 +96,7 @@ class Coverage(Record):
 
 
 def coverage(edition: Edition) -> Coverage:
-    """What the rules that come with speccheck cover of an edition."""
+    """Return what the rules that come with speccheck cover of an edition."""
     counts = counted_fixtures()
     rules: dict[str, list[CoveringRule]] = {}
     for entry in rule_entries():
@@ -115,7 +115,7 @@ def coverage(edition: Edition) -> Coverage:
 
 
 def counted_fixtures() -> dict[str, FixtureCounts]:
-    """The counts that come with the package, by rule."""
+    """Return the counts that come with the package, by rule."""
     try:
         with open(COUNTED, encoding="utf-8") as file:
             result: dict[str, dict[str, int]] = json.load(file)
@@ -128,7 +128,7 @@ def counted_fixtures() -> dict[str, FixtureCounts]:
 
 
 def totals(clauses: Iterable[CoveredClause]) -> Totals:
-    """The sums over some clauses."""
+    """Return the sums over some clauses."""
     every = tuple(clauses)
     core = tuple(
         covered_clause
@@ -194,7 +194,7 @@ _ORDER = ("no_rule", "needs_live_evidence", "of_certification")
 
 
 def coverage_text(coverage: Coverage) -> str:
-    """The open musts first, then each area, then the sums."""
+    """Return the open musts first, then each area, then the sums."""
     lines = [*_head(coverage), *_open_musts(coverage)]
     for area in coverage.areas:
         lines.extend(_area(area))
@@ -212,7 +212,7 @@ def _head(coverage: Coverage) -> Iterator[str]:
 
 
 def sentences(coverage: Coverage) -> Iterator[str]:
-    """The totals in words."""
+    """Yield the totals in words."""
     all_of_it = totals(coverage.clauses)
     yield (
         f"{all_of_it.clauses} clauses, {all_of_it.core} of the core; "
@@ -231,7 +231,7 @@ def sentences(coverage: Coverage) -> Iterator[str]:
 
 
 def open_musts(coverage: Coverage) -> dict[str, list[CoveredClause]]:
-    """The musts of the core that files alone do not settle, by the reason."""
+    """Return the musts of the core that files alone do not settle, by the reason."""
     result: dict[Gap, list[CoveredClause]] = {}
     for clause in coverage.clauses:
         if clause.is_open_must and clause.gap is not None:

@@ -34,7 +34,7 @@ class NoPlotting(Exception):  # noqa: N818 - a usage error with its own message
 
 
 def draw(curves: Sequence[MeasuredCurve], form: str) -> bytes:
-    """The picture, a panel for each curve; raises NoPlotting without matplotlib.
+    """Return the picture, a panel for each curve; raises NoPlotting without matplotlib.
 
     Args:
         curves: at least one that has points.

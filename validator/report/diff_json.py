@@ -130,7 +130,7 @@ def diff_json(comparison: Comparison, exit_code: int) -> str:
 
 
 def _value(value: object) -> Any:  # noqa: ANN401 - content of JSON
-    """A value as the snapshot has it, without secrets; of none, why."""
+    """Return a value as the snapshot has it, without secrets; of none, why."""
     if isinstance(value, NoValue):
         return DiffNoValue(hidden(value.reason), value.is_known)
     if isinstance(value, str):

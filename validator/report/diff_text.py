@@ -42,7 +42,7 @@ class _Row(Record):
 
 
 def diff_text(comparison: Comparison, style: Style, *, full: bool = False) -> str:
-    """The whole report."""
+    """Return the whole report."""
     lines = [*_head(comparison, style), *_groups(comparison, style, full=full)]
     lines += _rest(comparison, style, full=full)
     lines += ["", _last(comparison, style)]
@@ -50,7 +50,7 @@ def diff_text(comparison: Comparison, style: Style, *, full: bool = False) -> st
 
 
 def value_text(value: object) -> str:
-    """A value on one line, without secrets and without what a terminal would obey."""
+    """Return a value on one line, without secrets or what a terminal would obey."""
     return printable(hidden(_plain(value)))
 
 
@@ -156,7 +156,7 @@ def _line(row: _Row, leaf: str, width: int, style: Style) -> str:
 
 
 def _rows(differences: Iterable[LeafDifference]) -> list[_Row]:
-    """Differences with the same words as one; counters that grew most come first."""
+    """Return the differences with the same words as one, fastest counters first."""
     by_words: dict[tuple[str, str, str, str], list[str]] = {}
     for difference in sorted(differences, key=_weight):
         words, tail = _words(difference)
@@ -180,7 +180,7 @@ def _weight(difference: LeafDifference) -> tuple[bool, float]:
 
 
 def _words(difference: LeafDifference) -> tuple[str, str]:
-    """What is said of a difference, and what follows it."""
+    """Return what is said of a difference, and what follows it."""
     tail = difference.note
     if difference.change in {"came", "went"}:
         result = difference.b if difference.change == "came" else difference.a
@@ -208,7 +208,7 @@ def _short(value: object) -> str:
 
 
 def _of_lists(a: list[object], b: list[object]) -> str:
-    """What differs between two lists, by number or, of texts, by what is new."""
+    """Return what differs between two lists, by number or, of texts, by what is new."""
     if all(isinstance(item, str) for item in (*a, *b)):
         words = [f"+{_short(item)}" for item in b if item not in a]
         words += [f"-{_short(item)}" for item in a if item not in b]
@@ -231,7 +231,7 @@ def _few(words: Sequence[str]) -> str:
 
 
 def _rest(comparison: Comparison, style: Style, *, full: bool) -> Iterator[str]:
-    """What is never the same twice, and what could not be compared."""
+    """Yield what is never the same twice, and what could not be compared."""
     varying = comparison.varying
     if varying and full:
         yield ""

@@ -56,7 +56,7 @@ def model_of(record: type[Any]) -> type[BaseModel]:
 
 
 def _described(record: type[Any]) -> tuple[str, dict[str, str]]:
-    """What a Record is, and what its docstring says of its attributes, by name."""
+    """Return what a Record is, and its docstring's text on each attribute."""
     about, _, attributes = cleandoc(record.__doc__ or "").partition("\n\nAttributes:\n")
     return about, {
         name: " ".join(words.split())
@@ -66,7 +66,7 @@ def _described(record: type[Any]) -> tuple[str, dict[str, str]]:
 
 
 def _in_model(hint: Any) -> Any:  # noqa: ANN401 - as annotations are
-    """The annotation with models in place of Records, and lists in place of tuples."""
+    """Return the annotation with models in place of Records, and lists for tuples."""
     if hasattr(hint, "_fields"):
         return model_of(hint)
     origin, parts = get_origin(hint), get_args(hint)

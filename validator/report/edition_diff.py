@@ -191,7 +191,7 @@ def _wrapped(text: str) -> str:
 
 
 def _again(lines: list[str]) -> list[str]:
-    """The lines after the first, narrower by the depth of their indent."""
+    """Return the lines after the first, narrower by the depth of their indent."""
     return wrap(" ".join(lines), _WIDTH - 4, "").splitlines() if lines else []
 
 

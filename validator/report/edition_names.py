@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def tailored_headline(edition: Edition) -> str:
-    """`2 numbers are tailored`; empty where all are the edition's."""
+    """Return `2 numbers are tailored`; empty where all are the edition's."""
     if not edition.tailoring:
         return ""
     from speccheck.validator.engine.tailoring import headline  # noqa: PLC0415 - seldom
@@ -23,7 +23,7 @@ def tailored_headline(edition: Edition) -> str:
 
 
 def edition_names(run: RunResult) -> Iterator[str]:
-    """`edition 1.0`, `2 numbers are tailored`, `warnings of edition 1.1`."""
+    """Yield `edition 1.0`, `2 numbers are tailored`, `warnings of edition 1.1`."""
     yield f"edition {run.edition.id}"
     text = tailored_headline(run.edition)
     if text:
@@ -33,20 +33,23 @@ def edition_names(run: RunResult) -> Iterator[str]:
 
 
 def edition_of(run: RunResult, finding: Finding) -> Edition:
-    """The edition by which a finding was given: that of the run, or its second one."""
+    """Return the edition of a finding: that of the run, or its second."""
     is_second = finding.edition and run.second is not None
     return run.second.edition if is_second and run.second else run.edition
 
 
 def edition_remarks(run: RunResult, *, full: bool = False) -> list[str]:
-    """Own numbers, what they loosen, what a second edition gives; mostly nothing."""
+    """Return own numbers, what they loosen, what a second edition gives.
+
+    Mostly nothing.
+    """
     if not run.edition.tailoring and run.second is None:
         return []
     return list(edition_lines(run, full=full))
 
 
 def own_number_lines(edition: Edition, *, full: bool) -> list[str]:
-    """A line for each own number; mostly nothing."""
+    """Return a line for each own number; mostly nothing."""
     if not edition.tailoring:
         return []
     from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - seldom
@@ -57,7 +60,7 @@ def own_number_lines(edition: Edition, *, full: bool) -> list[str]:
 
 
 def tailoring_of(edition: Edition) -> list[dict[str, str | int | float | bool | None]]:
-    """Own numbers as reports of programs list them; empty for none."""
+    """Return own numbers as reports of programs list them; empty for none."""
     if not edition.tailoring:
         return []
     from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - seldom
@@ -71,7 +74,7 @@ _MOST_LINES = 10
 
 
 def edition_lines(run: RunResult, *, full: bool) -> Iterator[str]:
-    """Each own number; what is loosened; what the second edition comes to."""
+    """Yield each own number; what is loosened; what the second edition comes to."""
     yield from own_number_lines(run.edition, full=full)
     yield from loosened_lines(run, full=full)
     if run.second is not None:
@@ -79,7 +82,7 @@ def edition_lines(run: RunResult, *, full: bool) -> Iterator[str]:
 
 
 def loosened_lines(run: RunResult, *, full: bool) -> Iterator[str]:
-    """What fails by the edition's own numbers and not by those in their place."""
+    """Yield what fails by the edition's own numbers and not by those in their place."""
     result: dict[tuple[str, ...], list[str]] = {}
     for plan in run.plans:
         for located in plan.findings:
@@ -97,7 +100,7 @@ def loosened_lines(run: RunResult, *, full: bool) -> Iterator[str]:
 
 
 def second_text(second: "ShadowEdition") -> str:
-    """What a second edition finds that the first does not, and what it cannot judge."""
+    """Return what only a second edition reports, and what it cannot judge."""
     edition = second.edition
     names_stage = edition.stage in edition.id
     name = f"edition {edition.id}" + ("" if names_stage else f" ({edition.stage})")

@@ -32,7 +32,7 @@ class RuleText(NamedTuple):
 
 
 def rule_text(rule: Rule) -> RuleText:
-    """The title and the body of the rule module's docstring."""
+    """Return the title and the body of the rule module's docstring."""
     import sys  # noqa: PLC0415 - only to reach the module of the rule
 
     module = sys.modules[rule.function.__module__]
@@ -41,7 +41,7 @@ def rule_text(rule: Rule) -> RuleText:
 
 
 def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
-    """The explanation of a rule (by name) or a clause (by id); raises UnknownTopic."""
+    """Return the explanation of a rule's name or a clause's id; raises UnknownTopic."""
     for rule in rules:
         if rule.name == topic.lower():
             return _rule(rule, edition)
@@ -85,7 +85,7 @@ def _rule(rule: Rule, edition: Edition) -> str:
 
 
 def _of_another_edition(rule: Rule, edition: Edition) -> str:
-    """A rule whose clause the edition does not have: it judges nothing there."""
+    """Return the page of a rule whose clause the edition lacks."""
     gone = edition.withdrawn.get(rule.clause)
     reason = gone.text if gone else "the edition has no such clause"
     text = rule_text(rule)
@@ -114,7 +114,7 @@ def _certainty(rule: Rule) -> Iterator[str]:
 
 
 def _cost(rule: Rule) -> Iterator[str]:
-    """What it takes to gather what the rule judges on a machine."""
+    """Yield what it takes to gather what the rule judges on a machine."""
     cost = _cost_text(rule)
     if cost:
         yield ""
@@ -123,7 +123,7 @@ def _cost(rule: Rule) -> Iterator[str]:
 
 
 def _cost_text(rule: Rule) -> str:
-    """The same in a line; empty for a rule of files, which are only read."""
+    """Return the same in a line; empty for a rule of files, which are only read."""
     if rule.scope not in {"node", "measurement"}:
         return ""
     kinds = (getattr(kind, "part", kind) for kind, _ in rule.evidence)
@@ -142,7 +142,7 @@ def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
 
 
 def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
-    """All rules by area, one line each."""
+    """Return all rules by area, one line each."""
     rules = [rule for rule in rules if rule.clause in edition.clauses]
     width = max(len(rule.name) for rule in rules)
     lines: list[str] = []
@@ -159,7 +159,7 @@ def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
 
 
 def rule_page(rule: Rule, edition: Edition) -> str:
-    """The documentation page of a rule, in Markdown."""
+    """Return the documentation page of a rule, in Markdown."""
     clause = edition.clauses[rule.clause]
     text = rule_text(rule)
     level = _LEVEL_IN_REPORT[clause.level]

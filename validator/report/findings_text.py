@@ -22,7 +22,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
-    """The frames of all locations of a finding, file by file, the first few in full."""
+    """Yield the frames of a finding's locations, by file, the first few in full."""
     framed = [location for location in locations if location.line]
     shown = framed[:MOST_FRAMES]
     digits = max((len(str(location.line)) for location in shown), default=1)
@@ -45,14 +45,14 @@ def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
 
 
 def label_of(number: int, count: int) -> str:
-    """What stands beside the caret of one of several places."""
+    """Return what stands beside the caret of one of several places."""
     if count == 1:
         return ""
     return "stated here" if number == 0 else "and here"
 
 
 def _elsewhere(locations: Sequence[Location], file: str) -> str:
-    """`lines 4 and 7, other.json:2`, cut after a few."""
+    """Return `lines 4 and 7, other.json:2`, cut after a few."""
     here = [str(location.line) for location in locations if location.file == file]
     there = [
         f"{location.file}:{location.line}"
@@ -78,13 +78,13 @@ def _frame(location: Location, label: str, digits: int, style: Style) -> Iterato
 
 
 def marked_length(location: Location) -> int:
-    """How long the marked text is as it is shown: control characters take more."""
+    """Return the length of the marked text as shown; control characters take more."""
     start = location.column - 1
     return len(printable(location.text[start : start + location.length]))
 
 
 def window(location: Location, width: int) -> tuple[str, int]:
-    """The part of a line that shows the marked text, and where that begins in it."""
+    """Return the part of a line with the marked text, and where that begins in it."""
     before = printable(location.text[: location.column - 1])
     marked = printable(location.text[location.column - 1 :])
     cut = max(0, len(before) - width // 2) if len(before) + len(marked) > width else 0
@@ -119,7 +119,7 @@ _SECTION_OF_KIND = {
 
 
 def section_of(shown: Shown) -> str:
-    """The part of the report in which a finding stands: by what is to be mended.
+    """Return the report's part in which a finding stands, by what is to be mended.
 
     One that names a file of the job is mended there, whatever the machine has to do
     with it.
@@ -135,7 +135,7 @@ def section_of(shown: Shown) -> str:
 
 
 def is_leaf(key: str) -> bool:
-    """Whether a place is a leaf of a snapshot, and in no file of the job."""
+    """Return whether a place is a leaf of a snapshot, and in no file of the job."""
     return _kind(key) in _SECTION_OF_KIND
 
 
@@ -144,14 +144,14 @@ def _kind(key: str) -> str:
 
 
 def section_title(section: str, shown: Sequence[Shown], style: Style) -> str:
-    """The heading of a part, with what was found in it."""
+    """Return the heading of a part, with how much there is in it."""
     title = f"{section}: {section_counts(shown)}"
     line = ("\u2500" if style.unicode else "-") * 2
     return f"{line} {style.paint(title, 'bold')} {line}"
 
 
 def section_counts(shown: Sequence[Shown]) -> str:
-    """How much was found in a part, by level."""
+    """Return how much there is in a part, by level."""
     levels = [item.finding.level for item in shown for _ in item.subjects or ("job",)]
     counts = [
         counted(levels.count(level), level)
@@ -164,7 +164,7 @@ def section_counts(shown: Sequence[Shown]) -> str:
 
 
 def what_to_do(shown: Sequence[Shown], style: Style, *, many: bool) -> str:
-    """One line for each kind of action, with the parts that need it and why."""
+    """Return one line for each kind of action, with the parts that need it and why."""
     lines: list[str] = []
     for action, reasons in actions(shown, many=many):
         words = "; ".join(f"{parts}: {', '.join(rules)}" for parts, rules in reasons)
@@ -176,7 +176,7 @@ def what_to_do(shown: Sequence[Shown], style: Style, *, many: bool) -> str:
 def actions(
     shown: Sequence[Shown], *, many: bool
 ) -> Iterator[tuple[Action, list[tuple[str, list[str]]]]]:
-    """Each kind of action with the parts that need it, and the rules that say so.
+    """Yield each kind of action with the parts that need it, and the rules that say so.
 
     Of many machines it is these that are named.
     """
@@ -191,7 +191,7 @@ def actions(
 
 
 def _rules_of_machines(showns: Sequence[Shown]) -> Iterator[tuple[str, str]]:
-    """Each rule with all machines of which it says something."""
+    """Yield each rule with all machines of which it says something."""
     files: dict[str, dict[str, None]] = {}
     for item in showns:
         of = [at.file for at in item.locations if is_leaf(at.key)] or [item.plan_name]
@@ -203,7 +203,7 @@ def _rules_of_machines(showns: Sequence[Shown]) -> Iterator[tuple[str, str]]:
 
 
 def _rules(showns: Sequence[Shown]) -> Iterator[tuple[str, str]]:
-    """Each rule with all parts of which it says something."""
+    """Yield each rule with all parts of which it says something."""
     parts: dict[str, list[str]] = {}
     for shown in showns:
         parts.setdefault(shown.finding.rule, []).extend(shown.subjects)
@@ -225,7 +225,7 @@ _UNFOLDED_INFOS = 0
 def finding_blocks(
     shown: Sequence[Shown], style: Style, *, full: bool, many: bool
 ) -> Iterator[str]:
-    """Errors first; beyond a screen of warnings, one line each unless `full`.
+    """Yield the errors first; beyond a screen of warnings, one line each unless `full`.
 
     Those of a machine stand by its parts.
     """
@@ -249,7 +249,7 @@ def finding_blocks(
 
 
 def sections(shown: Sequence[Shown]) -> Iterator[tuple[str, Sequence[Shown]]]:
-    """The findings in the order of a report; by parts where a machine has some."""
+    """Yield the findings by a report, by parts where a machine has some."""
     ranked = sorted(shown, key=lambda item: _ORDER[item.finding.level])
     if not any(item.subjects for item in ranked):
         yield "", ranked
@@ -263,7 +263,7 @@ def sections(shown: Sequence[Shown]) -> Iterator[tuple[str, Sequence[Shown]]]:
 
 
 def by_cause(ranked: Sequence[Shown]) -> list[list[Shown]]:
-    """Findings of one level on the same places, or on the same unstated default.
+    """Return the findings of a level that share places or an unstated default.
 
     They say several things of one fact, so they share a block. Those of a machine do
     where one rule asks for one remedy.
@@ -364,12 +364,12 @@ def advice(group: Sequence[Shown]) -> Iterator[tuple[str, str]]:
 
 
 def _of(finding: Finding) -> str:
-    """The edition that gave it, where that is not the one that counts."""
+    """Return the edition that gave it, where that is not the one that counts."""
     return f" [edition {finding.edition}]" if finding.edition else ""
 
 
 def _frames(shown: Shown, style: Style) -> Iterator[str]:
-    """Lines of files, and leaves of a snapshot by their names alone."""
+    """Yield the lines of files, and leaves of a snapshot by their names alone."""
     taken = tuple(at for at in shown.locations if at.file in shown.snapshots)
     written = tuple(dict.fromkeys(at for at in shown.locations if at not in taken))
     yield from frames(written, style)
@@ -379,7 +379,7 @@ def _frames(shown: Shown, style: Style) -> Iterator[str]:
 
 
 def _evidence(group: Sequence[Shown], style: Style, *, many: bool) -> Iterator[str]:
-    """Lines of the files of the job, and leaves of a snapshot by their names.
+    """Yield the lines of the job's files, and leaves of a snapshot by their names.
 
     Nobody writes a snapshot, so that lines of it help nobody.
     """
@@ -404,7 +404,7 @@ def _labelled_line(label: str, text: str, style: Style) -> str:
 
 
 def proposal_text(proposal: "Proposal") -> str:
-    """A proposal as one sentence, in the words of the files where they have them."""
+    """Return a proposal as one sentence, in the files' words if they have them."""
     settings = ", ".join(map(_setting, proposal.settings))
     if proposal.missing:
         return f"{settings}: no failure is left, but {proposal.because}"
@@ -433,12 +433,12 @@ def _setting(setting: "ProposedSetting") -> str:
 
 
 def _written(value: object) -> str:
-    """A value as it goes into a file: no separators of thousands."""
+    """Return a value as it goes into a file: no separators of thousands."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def diff_of(texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
-    """The lines of the diff of all files.
+    """Yield the lines of the diff of all files.
 
     Credentials stand as stars, control characters as escapes: a hunk with one of them
     is to be read, and does not apply.
@@ -456,7 +456,7 @@ def diff_of(texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their ends; a form feed or U+2028 ends none."""
+    """Return the lines with their ends; a form feed or U+2028 ends none."""
     lines = text.split("\n")
     ended = [f"{line}\n" for line in lines[:-1]]
     return [*ended, lines[-1]] if lines[-1] else ended

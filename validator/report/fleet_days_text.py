@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def since_text(since: Since, style: Style, *, full: bool = False) -> Iterator[str]:
-    """The part, line by line."""
+    """Yield the part, line by line."""
     title = f"since {printable(since.before)}{_between(since)}"
     yield f"\n{style.paint(title, 'bold')}\n"
     if not since.both:
@@ -64,7 +64,7 @@ def _names(
 
 
 def _on(words: str, hosts: Sequence[str], style: Style, *, full: bool) -> str:
-    """Some words and the nodes that they are about."""
+    """Return some words and the nodes that they are about."""
     names = printable(shown_names(hosts, full=full))
     return (
         f"{_INDENT}{words}\n{style.paint(wrap(names, style.width, _DEEPER), 'dim')}\n"
@@ -88,7 +88,7 @@ def _cut(
 
 
 def _alike(changeds: Sequence[Changed]) -> list[Changed]:
-    """Leaves that changed in the same way on the same nodes, as one."""
+    """Return the leaves that changed in the same way on the same nodes, as one."""
     leaves: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for changed in changeds:
         leaves.setdefault((changed.before, changed.now, changed.hosts), []).append(
@@ -113,7 +113,10 @@ def _changed(changed: Changed, style: Style, *, full: bool) -> Iterator[str]:
 
 
 def _wrapped(words: str, style: Style) -> str:
-    """Some words on as many lines as they need; two spaces part leaf and values."""
+    """Return some words on as many lines as they need.
+
+    Two spaces part leaf and values.
+    """
     leaves, _, values = words.partition("  ")
     text = wrap(f"{leaves}: {values}", style.width, _INDENT)
     return text.removeprefix(_INDENT)

@@ -79,12 +79,12 @@ class FleetGroup(Record):
         return "on all nodes" if count == total else f"on {counted(count, 'node')}"
 
     def is_of_all(self, value: FleetValue, total: int) -> bool:
-        """Whether a message needs no names of nodes."""
+        """Return whether a message needs no names of nodes."""
         return self.is_of_job or (len(value.hosts) == total and total > 1)
 
 
 def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
-    """The groups of these outcomes: errors first, then what few nodes have."""
+    """Return the groups of these outcomes: errors first, then what few nodes have."""
     values: dict[_Key, list[FleetValue]] = {}
     for finding, hosts, is_of_job in _each(run):
         if finding.outcome not in outcomes or finding.waiver is not None:
@@ -98,7 +98,7 @@ def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
 
 
 def loosened_groups(run: FleetRun) -> list[FleetGroup]:
-    """What fails by the edition's own numbers, and not by those in their place."""
+    """Return what fails by the edition's own numbers and passes by the user's."""
     if not run.edition.tailoring:
         return []
     groups = fleet_groups(run, "pass", "not_applicable")
@@ -148,7 +148,7 @@ def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
 
 
 def rule_name(group: FleetGroup) -> str:
-    """Clause and rule, without what a hostile result line may hold of them."""
+    """Return the clause and rule, without what a hostile line may add."""
     return printable(f"{group.clause} {group.rule}").strip()
 
 
@@ -159,7 +159,7 @@ _LEAST_NAMES = 24
 
 
 def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
-    """Each rule with its nodes, and what it says of the fewest of them."""
+    """Yield each rule with its nodes, and what it says of the fewest of them."""
     for group in groups[:_MOST_BRIEF]:
         outcome = "bug" if group.outcome == "error" else group.level
         rule = rule_name(group)
@@ -187,7 +187,7 @@ def _message(group: FleetGroup, style: Style) -> str:
 
 
 def _remedy(group: FleetGroup, style: Style) -> str:
-    """What to change: never cut."""
+    """Return what to change: never cut."""
     text = wrap(printable(group.finding.remedy), style.width, "       ").lstrip()
     return f"{_INDENT}{style.paint('fix', 'good')}  {text}"
 
@@ -209,7 +209,7 @@ _STATES = (
 
 
 def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
-    """The report, block by block."""
+    """Yield the report, block by block."""
     run, verdict = context.run, context.verdict
     yield _header(context, style)
     if synthetic := len({node.name for node in run.nodes if node.is_synthetic}):
@@ -248,7 +248,7 @@ def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
 
 
 def _loosened(run: FleetRun, style: Style, *, full: bool) -> Iterator[str]:
-    """What holds by own numbers alone, a paragraph a rule."""
+    """Yield what holds by own numbers alone, a paragraph a rule."""
     groups = loosened_groups(run)
     if groups:
         yield "\n"
@@ -290,7 +290,7 @@ def _header(context: FleetContext, style: Style) -> str:
 
 
 def _arguments(paths: Sequence[str]) -> str:
-    """What was judged; a shell makes one word of a command thousands."""
+    """Return what was judged; a shell makes one word of a command thousands."""
     shown = [printable(path) for path in paths[:_MOST_ARGUMENTS]]
     rest = len(paths) - len(shown)
     return " ".join((*shown, *([f"and {rest:,} more"] if rest else ())))
@@ -306,7 +306,7 @@ def _verdict(verdict: FleetVerdict, style: Style) -> str:
 def _advice(
     groups: Sequence[FleetGroup], context: FleetContext, style: Style
 ) -> Iterator[str]:
-    """What fails a may: one line a rule, unless all is asked for."""
+    """Yield what fails a may: one line a rule, unless everything is listed."""
     if context.full:
         for group in groups:
             yield (
@@ -364,7 +364,7 @@ def _value(
 
 
 def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[str]:
-    """Why nodes are out where no rule says so: what they said of themselves."""
+    """Yield why nodes are out where no rule says so: what they said of themselves."""
     names: dict[str, list[str]] = {}
     for node in verdict.of("no-go", "usage", "bug", "inconclusive"):
         for reason in node.reasons:
@@ -383,7 +383,7 @@ def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[s
 def _unknowns(
     groups: Sequence[FleetGroup], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """What could not be judged: of musts each, of the others a number."""
+    """Yield what could not be judged: of musts each, of the others a number."""
     musts = [group for group in groups if group.finding.clause_level == "must"]
     # Where no rule judges a clause yet, no evidence would settle it.
     of_nodes = [
@@ -443,7 +443,7 @@ _MOST_REASON = 200  # characters; Slurm shows a reason in one line
 
 
 def drain_list(run: FleetRun, verdict: FleetVerdict, form: str) -> Iterator[str]:
-    """The lines of the list; of a synthetic fleet, each a comment.
+    """Yield the lines of the list; of a synthetic fleet, each a comment.
 
     Without the nodes of `left_out`.
     """
@@ -458,7 +458,7 @@ def drain_list(run: FleetRun, verdict: FleetVerdict, form: str) -> Iterator[str]
 
 
 def left_out(verdict: FleetVerdict, form: str) -> tuple[str, ...]:
-    """The nodes whose name no list may hold: it is none of a host, or of all hosts.
+    """Return the nodes whose name no list may hold: no host's name, or all hosts'.
 
     Names come out of files that anybody may have written: `n[1-64]` in a snapshot
     would drain what nobody looked at, and other names would run as commands.
@@ -473,7 +473,7 @@ def _may_stand(name: str, form: str) -> bool:
 
 
 def reason(node: Unfit) -> str:
-    """Why a node is not fit, in one short line."""
+    """Return why a node is not fit, in one short line."""
     rules = dict.fromkeys(item.rule or item.message for item in node.reasons)
     first = node.reasons[0].message if node.reasons else ""
     text = f"speccheck: {', '.join(rules)}"

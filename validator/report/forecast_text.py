@@ -28,7 +28,7 @@ class Bar(Record):
 
 
 def bar(forecast: Forecast, width: int) -> Bar | None:
-    """The bar of a forecast with a whole; None where its parts are not known."""
+    """Return the bar of a forecast with a whole; None where its parts are not known."""
     whole = forecast.sum()
     if whole is None or whole.estimate is None:
         return None
@@ -56,7 +56,7 @@ def bar(forecast: Forecast, width: int) -> Bar | None:
 
 
 def _caption(forecast: Forecast, total: float, room: float) -> str:
-    """The whole against the limit, or without the parts that are not known."""
+    """Return the whole against the limit, or without the parts that are not known."""
     whole, limit = forecast.sum(), forecast.limit
     if whole is None:
         return ""
@@ -72,7 +72,10 @@ def _caption(forecast: Forecast, total: float, room: float) -> str:
 
 
 def _size(quantity: Quantity, *, is_bound: bool) -> float:
-    """The value; of what is only bounded, and beside a bounded whole, the lower end."""
+    """Return the value.
+
+    Of what is only bounded, beside a bounded whole, the lower end.
+    """
     estimate = quantity.estimate
     if estimate is None:
         return 0.0
@@ -84,7 +87,7 @@ def _size(quantity: Quantity, *, is_bound: bool) -> float:
 def _cells(
     parts: Sequence[tuple[str, float]], signs: Mapping[str, str], each: float
 ) -> Iterator[str]:
-    """Columns by the running sum, so that rounding never adds up."""
+    """Yield the columns by the running sum, so that rounding never adds up."""
     reached, column = 0.0, 0
     for name, size in parts:
         reached += size
@@ -113,7 +116,7 @@ _FROM_FILES = ("model.", "parallelism.")
 def forecast_lines(
     forecasts: Sequence[Forecast], style: Style, *, knows_scale: bool, full: bool
 ) -> Iterator[str]:
-    """Each subject of which something is known; at the end what would tell more."""
+    """Yield each subject of which something is known, then what would tell more."""
     dark = [forecast for forecast in forecasts if not full and is_dark(forecast)]
     for forecast in forecasts:
         if forecast not in dark:
@@ -128,7 +131,7 @@ def forecast_lines(
 
 
 def is_dark(forecast: Forecast) -> bool:
-    """Whether nothing is known of a subject but what it has none of."""
+    """Return whether nothing is known of a subject but what it has none of."""
     return all(
         quantity.estimate is None or is_none(quantity)
         for quantity in forecast.quantities
@@ -159,7 +162,7 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
 
 
 def is_none(quantity: Quantity) -> bool:
-    """Whether it is known that there is none of it."""
+    """Return whether it is known that there is none of it."""
     estimate = quantity.estimate
     return estimate is not None and estimate.kind == "exact" and not any(estimate[:3])
 
@@ -171,7 +174,7 @@ def _table(
     *,
     full: bool,
 ) -> Iterator[str]:
-    """A row each: sign in the bar, name, value, bounds, how sure."""
+    """Yield a row each: sign in the bar, name, value, bounds, how sure."""
     rows = [
         (
             in_words(quantity.name, quantity.unit),
@@ -220,7 +223,7 @@ def _notes(quantity: Quantity, style: Style) -> Iterator[str]:
 
 
 def _lacks(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
-    """What is not known: by name where leaves are missing, else with the reason."""
+    """Yield what is unknown: by name where leaves are missing, else with the reason."""
     groups: dict[str, list[str]] = {}
     for quantity in forecast.quantities:
         if quantity.estimate is None:
@@ -236,7 +239,7 @@ def _lacks(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
 
 
 def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
-    """The options and files that would give the missing leaves, then the leaves."""
+    """Return options and files that would give the missing leaves, then the leaves."""
     ways: dict[str, None] = {}
     leaves: dict[str, None] = {}
     for forecast in forecasts:
@@ -254,5 +257,5 @@ def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
 
 
 def _is_part(way: str, other: str) -> bool:
-    """Whether another way has all words of this one and more."""
+    """Return whether another way has all words of this one and more."""
     return set(way.split()) < set(other.split())

@@ -40,14 +40,14 @@ class Form(Record):
     tells_edits: bool = False
 
     def report(self, context: ReportContext, style: Style) -> Iterable[str]:
-        """The text of the report, in pieces."""
+        """Yield the text of the report, in pieces."""
         module = import_module(f"{_PACKAGE}.{self.module}")
         named = f"{self.name}_report"
         write: Write = getattr(module, named, None) or module.report
         return write(context, style)
 
     def refusal(self, message: str, code: int) -> str | None:
-        """The report of a run that could not begin; None where a form has none."""
+        """Return the report of a run that could not begin; None if a form has none."""
         if not self.tells_refusals:
             return None
         module = import_module(f"{_PACKAGE}.{self.module}")
@@ -59,7 +59,7 @@ class Form(Record):
 def _for_programs(
     name: str, text: str, *, tells_edits: bool = False, module: str = ""
 ) -> Form:
-    """A form that has a text for a run that could not begin as well."""
+    """Return a form that has a text for a run that could not begin as well."""
     return Form(
         name,
         module or f"forms.{name}",

@@ -104,7 +104,7 @@ def history_json(result: HistorySummary) -> str:
 
 
 def _value(text: str | None) -> str | HistoryUnknown | None:
-    """A value; of none, why; null where no node told the leaf."""
+    """Return a value; of none, why; null where no node stated the leaf."""
     if text is not None and text.startswith("?"):
         return HistoryUnknown(text[1:])
     return text if text is None else text.removeprefix("=")

@@ -35,7 +35,7 @@ class _Table(Record):
 
 
 def history_text(result: HistorySummary, style: Style, *, full: bool = False) -> str:
-    """The whole report."""
+    """Return the whole report."""
     lines = [*_head(result, style)]
     for table in _tables(result, style, full=full):
         if table.rows:
@@ -113,7 +113,7 @@ def _node_days(days: Sequence[NodeDay], style: Style) -> _Table:
 
 
 def _flips(flips: Sequence[Flip]) -> list[str]:
-    """Those that flipped most often first, with the last time."""
+    """Return those that flipped most often first, with the last time."""
     by_node: dict[str, list[Flip]] = {}
     for flip in flips:
         by_node.setdefault(flip.node, []).append(flip)
@@ -191,14 +191,14 @@ def _ends(values: Sequence[float], leaf: str = "") -> str:
 
 
 def _shown(leaf: str, value: float) -> str:
-    """A number; of bytes in GiB, as people read them."""
+    """Return a number; of bytes in GiB, as people read them."""
     if leaf.endswith("_bytes"):
         return f"{value / 2**30:,.4g} GiB"
     return f"{value:,.4g}"
 
 
 def spark(values: Iterable[float], style: Style) -> str:
-    """Values as a line of bars, the newest ones where there are many."""
+    """Return the values as a line of bars, the newest ones where there are many."""
     shown = [*values][-_MOST_POINTS:]
     bars = _BARS if style.unicode else _PLAIN_BARS
     if not shown:

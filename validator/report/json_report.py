@@ -243,7 +243,7 @@ class Report(Record):
 
 
 def is_listed(finding: Finding) -> bool:
-    """Whether a report lists it that is not to list what holds."""
+    """Return whether a report lists it that is not to list what holds."""
     return finding.outcome in _ALWAYS or finding.is_loosened
 
 
@@ -275,7 +275,7 @@ def verdict_data(report_context: ReportContext) -> dict[str, object]:
 
 
 def report(report_context: ReportContext, _: Style) -> Iterator[str]:
-    """The whole report, piece by piece; `full` adds what holds and does not apply.
+    """Yield the whole report, by pieces; `full` adds what holds or does not apply.
 
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
@@ -306,7 +306,7 @@ def encode(value: object) -> str:
 
 
 def _list(name: str, rows: Iterable[str]) -> Iterator[str]:
-    """A list of the document, a row a line."""
+    """Yield a list of the document, a row a line."""
     yield f"  {encode(name)}: ["
     before = "\n    "
     for row in rows:
@@ -316,7 +316,7 @@ def _list(name: str, rows: Iterable[str]) -> Iterator[str]:
 
 
 def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
-    """The findings as text: of one that many plans share all but the plan is kept."""
+    """Yield findings as text: of one that many plans share all but the plan is kept."""
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):
         for located in plan.findings:
@@ -458,7 +458,7 @@ def _waiver(waiver: Waiver) -> ReportWaiver:
 
 
 def _proposals(located: LocatedFinding) -> "list[ReportProposal] | None":
-    """Settings that mend a failure; null where none were sought."""
+    """Return the settings that mend a failure; null where none were sought."""
     if not located.proposals:
         return None if located.proposals is None else []
     from speccheck.validator.report.proposal_json import (  # noqa: PLC0415 - seldom

@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def leaf_comments(module: ModuleType) -> dict[str, str]:
-    """By `Class.leaf`: the comment beside the leaf, else the one above it.
+    """Return by `Class.leaf` the comment beside the leaf, else that above it.
 
     A comment after an empty line is a heading of several leaves and belongs to none,
     unless it stands above the first leaf of a class that has nothing else before.
@@ -29,7 +29,7 @@ def leaf_comments(module: ModuleType) -> dict[str, str]:
 
 
 def _above(lines: list[str], leaf: int, *, may_follow_space: bool) -> str:
-    """The comment that ends on the line above, unless it is a heading."""
+    """Return the comment that ends on the line above, unless it is a heading."""
     first = leaf
     while lines[first - 1].strip().startswith("#"):
         first -= 1

@@ -35,7 +35,7 @@ _UNITS = {
 def measured_lines(
     curves: Sequence[MeasuredCurve], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """The lines of all curves; sets of nodes that took turns are told together."""
+    """Yield the lines of all curves, sets of nodes that took turns together."""
     groups: dict[tuple[object, ...], list[MeasuredCurve]] = {}
     for number, curve in enumerate(curves):
         same = (curve.collective, curve.ranks, curve.nodes, curve.gpu, curve.tool)
@@ -57,7 +57,7 @@ def measured_lines(
 def path_lines(
     paths: Sequence[MeasuredPath], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """Communicators of the log of NCCL, and which way their bytes took."""
+    """Yield the communicators of the log of NCCL, and which way their bytes took."""
     shown = paths if full else paths[:_MOST_CURVES]
     for measured_path in shown:
         number = counted(measured_path.communicators, "communicator")
@@ -86,7 +86,7 @@ def path_lines(
 def rate_lines(
     rates: Sequence[MeasuredRates], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """A line for each kind of copy, product or transfer."""
+    """Yield a line for each kind of copy, product or transfer."""
     shown = rates if full else rates[:_MOST_RATES]
     for measured_rates in shown:
         unit, divisor = _UNITS[measured_rates.unit]
@@ -113,7 +113,7 @@ def rate_lines(
 
 
 def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
-    """Sets of hosts that measured the same: how far apart they are."""
+    """Yield the sets of hosts that measured the same: how far apart they are."""
     head = style.paint(sets[0].collective or "collective", "bold")
     number = f"{len(sets):,} sets of hosts"
     yield facts_on_lines((head, *conditions(sets[0]), number), style, "  ")
@@ -139,7 +139,7 @@ def _curve_lines(measured_curve: MeasuredCurve, style: Style) -> Iterator[str]:
 def curve_lines(
     measured_curve: MeasuredCurve, style: Style, *, draws: bool
 ) -> Iterator[str]:
-    """What a curve comes to, and what it is held to; draws: with a line of bars."""
+    """Yield what a curve comes to, and its bounds; draws: with a line of bars."""
     points = measured_curve.curve.points
     if not points:
         yield f"{_INDENT}no size was measured"
@@ -164,7 +164,7 @@ def curve_lines(
 
 
 def conditions(measured_curve: MeasuredCurve) -> Iterator[str]:
-    """Under which a curve was measured."""
+    """Yield the conditions under which a curve was measured."""
     yield from _size(measured_curve.ranks, measured_curve.nodes)
     if measured_curve.gpu:
         yield printable(measured_curve.gpu)
@@ -202,7 +202,7 @@ def _numbers(placed_curve: PlacedCurve, style: Style) -> Iterator[str]:
 
 
 def _held_to(measured_curve: MeasuredCurve, style: Style) -> Iterator[str]:
-    """What is expected at the size of the peak, and on what that rests."""
+    """Yield what is expected at the size of the peak, and on what that rests."""
     peak = measured_curve.curve.peak
     size = peak.size_bytes if peak else None
     bound = next(
@@ -224,7 +224,7 @@ def _held_to(measured_curve: MeasuredCurve, style: Style) -> Iterator[str]:
 
 
 def _bars(measured_curve: MeasuredCurve) -> str:
-    """A bar for each size, as high as its share of the peak."""
+    """Return a bar for each size, as high as its share of the peak."""
     rates = [point.bus_bytes_per_second for point in measured_curve.curve.points]
     top = max(rates) or 1.0
     bars = "".join(_BARS[round(rate / top * (len(_BARS) - 1))] for rate in rates)
@@ -248,7 +248,7 @@ _MOST_HOSTS = 8
 
 
 def collective_table(data: Mapping[str, Any]) -> Iterator[str]:
-    """The lines for all runs of a snapshot."""
+    """Yield the lines for all runs of a snapshot."""
     runs = data.get("collective_runs") or []
     unsteady = 0
     for run in runs:
@@ -284,7 +284,7 @@ def _title(run: Mapping[str, Any]) -> str:
 
 
 def table_row(run: Mapping[str, Any], at: int) -> str:
-    """One size of a run."""
+    """Return one size of a run."""
     size, wrong, spread = (run[leaf][at] for leaf in ("size_bytes", *_MARKED))
     mark = "*" if spread > _UNSTEADY else ""
     return _FORM.format(

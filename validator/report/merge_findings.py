@@ -33,12 +33,12 @@ class Shown(Record):
 
 
 def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
-    """Failed and broken findings, the same rule and message joined over plans."""
+    """Return the failed and broken findings, equal ones joined over plans."""
     return _joined(plans, waived=False)
 
 
 def waived_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
-    """Failures that somebody silenced: a reader meets them, and by whose word."""
+    """Return failures that somebody silenced: a reader sees them, and by whose word."""
     return _joined(plans, waived=True)
 
 
@@ -105,7 +105,10 @@ WAIVED_BY = {
 def waived_lines(
     plans: Iterable[JudgedPlan], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """A folded line for each waived failure; beyond a screen, how many by what."""
+    """Yield a folded line for each waived failure.
+
+    Beyond a screen, how many by what.
+    """
     showns = sorted_waived(plans)
     shown = showns if full else showns[:_MOST_LINES]
     for item in shown:
@@ -128,7 +131,7 @@ def waived_lines(
 
 
 def sorted_waived(plans: Iterable[JudgedPlan]) -> list[Shown]:
-    """The waived failures as they are shown, those that weigh most first."""
+    """Return the waived failures as they are shown, those that weigh most first."""
     return sorted(
         waived_findings(plans),
         key=lambda waived_finding: _ORDER[waived_finding.finding.level],
@@ -136,7 +139,7 @@ def sorted_waived(plans: Iterable[JudgedPlan]) -> list[Shown]:
 
 
 def place(shown: Shown) -> str:
-    """Where a failure stands, in few words: file and line, or the part of a machine."""
+    """Return where a failure stands: file and line, or a machine's part."""
     if shown.subjects:
         return folded_subjects(shown.subjects)
     framed = [f"{at.file}:{at.line}" for at in shown.locations if at.line]
@@ -147,7 +150,10 @@ def place(shown: Shown) -> str:
 
 
 def waiver_words(waiver: Waiver) -> str:
-    """`the reason (until 2027-01-31, owner, ticket)`; else what it is waived by."""
+    """Return `the reason (until 2027-01-31, owner, ticket)`.
+
+    Else what it is waived by.
+    """
     facts = [f"until {waiver.until}"] if waiver.until else []
     facts += [text for text in (waiver.owner, waiver.ticket) if text]
     words = waiver.reason or WAIVED_BY[waiver.kind]

@@ -42,7 +42,7 @@ class NodeOutcome:
         self._fail_on = fail_on
 
     def __call__(self, findings: Sequence[Finding]) -> str:
-        """The word of the verdict: go, no-go, inconclusive or bug."""
+        """Return the word of the verdict: go, no-go, inconclusive or bug."""
         located = tuple(LocatedFinding(finding, ()) for finding in findings)
         plan = JudgedPlan((_FILE,), (), _nothing(), None, located)
         run = RunResult(load_edition(), self._use, (_FILE,), (plan,))
@@ -66,7 +66,7 @@ class Situation(Record):
     tier: int = 0
 
     def result(self, verdict: str, seconds: float, reason: str) -> NodeResult:
-        """The result of a run that comes to this."""
+        """Return the result of a run that comes to this."""
         launch = self.launch
         return NodeResult(
             node=self.name,
@@ -88,7 +88,7 @@ class Situation(Record):
 def refused_result(
     situation: Situation, message: str, code: int, seconds: float
 ) -> NodeResult:
-    """The result where nothing was judged: it counts the node all the same."""
+    """Return the result where nothing was judged: it counts the node all the same."""
     return situation.result(VERDICTS.get(code, "bug"), seconds, message)
 
 
@@ -99,7 +99,7 @@ def judged_result(
     kept: KeptSnapshot | None,
     facts: Mapping[str, Scalar],
 ) -> NodeResult:
-    """The result of what was judged."""
+    """Return the result of what was judged."""
     edition = context.run.edition
     verdict = VERDICTS.get(context.ending.code, "bug")
     result = situation.result(verdict, seconds, context.ending.reason)
@@ -115,7 +115,7 @@ def judged_result(
 
 
 def _failed(plans: Iterable[JudgedPlan]) -> Iterator[ResultFinding]:
-    """Each failure once, though several plans on the machine have it."""
+    """Yield each failure once, though several plans on the machine have it."""
     seen: set[tuple[str, ...]] = set()
     for finding in _findings(plans):
         if finding.outcome not in {"fail", "error"} or finding.waiver is not None:
@@ -135,7 +135,7 @@ def _failed(plans: Iterable[JudgedPlan]) -> Iterator[ResultFinding]:
 
 
 def _missing(plans: Iterable[JudgedPlan]) -> list[str]:
-    """What musts lack that could not be judged; the most wanted first."""
+    """Return what musts lack that could not be judged; the most wanted first."""
     result: dict[str, int] = {}
     for finding in _findings(plans):
         if finding.outcome == "unknown" and finding.clause_level == "must":
@@ -154,7 +154,7 @@ _MOST_CHARACTERS = 300
 
 
 def nagios_state(result: NodeResult, warnings: int) -> str:
-    """The state: of a warning only where nothing fails."""
+    """Return the state: of a warning only where nothing fails."""
     if result.verdict == "no-go":
         return "CRITICAL"
     if result.verdict == "go":
@@ -163,7 +163,7 @@ def nagios_state(result: NodeResult, warnings: int) -> str:
 
 
 def nagios_line(result: NodeResult, failed: dict[str, int]) -> str:
-    """The line; failed: findings by their level."""
+    """Return the line; failed: findings by their level."""
     state = nagios_state(result, failed.get("warning", 0))
     text = f"{result.verdict}: {result.reason}"
     names = [*dict.fromkeys(map(_name, _worst(result)))]
@@ -182,7 +182,7 @@ def nagios_line(result: NodeResult, failed: dict[str, int]) -> str:
 
 
 def _worst(result: NodeResult) -> Iterable[tuple[str, str]]:
-    """Rules that failed, of the highest level that any did."""
+    """Yield the rules that failed, of the highest level that any did."""
     ordered = in_order(result.findings)
     level = ordered[0].level if ordered else ""
     return (
@@ -200,7 +200,7 @@ def _name(texts: tuple[str, str]) -> str:
 def higher_tiers(
     tier: int, plans: Sequence[JudgedPlan], edition: Edition
 ) -> tuple[str, ...]:
-    """The line, where a higher tier would judge anything that was not judged."""
+    """Return the line, where a higher tier would judge anything that was not judged."""
     judged = {finding.finding.clause for plan in plans for finding in plan.findings}
     parts: list[str] = []
     for higher in sorted(
@@ -221,7 +221,7 @@ def higher_tiers(
 
 
 def _clauses(edition: Edition, kinds: set[str], judged: set[str]) -> Iterator[str]:
-    """The clauses that such evidence would let be judged."""
+    """Yield the clauses that such evidence would let be judged."""
     words = {word for kind in kinds for word in MEASURED[kind]}
     for name, clause in edition.clauses.items():
         if name not in judged and words.intersection(clause.evidence):
@@ -229,6 +229,6 @@ def _clauses(edition: Edition, kinds: set[str], judged: set[str]) -> Iterator[st
 
 
 def _folded(clauses: Sequence[str]) -> Iterator[str]:
-    """By area: HW-[005,150-152]."""
+    """Yield clauses by area: HW-[005,150-152]."""
     for area in dict.fromkeys(name.partition("-")[0] for name in clauses):
         yield fold(name for name in clauses if name.partition("-")[0] == area)

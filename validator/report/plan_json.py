@@ -215,7 +215,7 @@ def _plan(viewed: ViewedPlan) -> OnePlan:
 
 
 def _value(shown: DumpedLeaf) -> PlanValue:
-    """A leaf with how it is known and where it is stated."""
+    """Return a leaf with how it is known and where it is stated."""
     leaf = shown.leaf
     return alike(
         PlanValue,
@@ -259,7 +259,10 @@ def _finite(number: float) -> float | None:
 
 
 def _what_if(plan: ViewedPlan) -> WhatIfPlan | None:
-    """Values, findings, forecasts and verdicts that differ; null without a change."""
+    """Return the values, findings, forecasts and verdicts that differ.
+
+    Null if unchanged.
+    """
     what_if = plan.what_if
     if what_if is None:
         return None

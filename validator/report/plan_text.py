@@ -34,7 +34,7 @@ _WORDS = {
 
 
 def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
-    """What is set, what follows from it, what is judged otherwise, and the verdicts."""
+    """Yield what is set, what follows, what is judged otherwise, and the verdicts."""
     what_if = plan.what_if
     if what_if is None:
         return
@@ -82,7 +82,7 @@ def _text(leaf: Value[object]) -> str:
 
 
 def _is_minor(change: FindingChange) -> bool:
-    """Whether a clause that is no must is judged otherwise, and fails neither time."""
+    """Return whether a clause below must comes out otherwise, never failing."""
     return change.kind == "outcome" and change.main.clause_level != "must"
 
 
@@ -130,7 +130,7 @@ def _because(finding: Finding | None, style: Style) -> str:
 
 
 def ending_of(run: RunResult) -> Exit:
-    """Verdict and exit code that the plan alone would have."""
+    """Return the verdict and exit code that the plan alone would have."""
     return exit_of(run, summarize(run.plans), "error")
 
 
@@ -144,7 +144,7 @@ def _verdict(run: RunResult, style: Style) -> str:
 def _predicted(
     before: tuple[Forecast, ...], after: tuple[Forecast, ...], style: Style
 ) -> Iterator[str]:
-    """The predictions that differ; of bounds the value is shown."""
+    """Yield the predictions that differ; of bounds the value is shown."""
     old = _by_name(before)
     rows = [
         (name, old.get(name), quantity)
@@ -166,7 +166,7 @@ def _bars(
     after: tuple[Forecast, ...],
     style: Style,
 ) -> Iterator[str]:
-    """What must fit, before and after, in bars of the same parts."""
+    """Yield what must fit, before and after, in bars of the same parts."""
     for name, forecasts in (("before", before), ("after", after)):
         for forecast in forecasts:
             if forecast.subject != subject or forecast.limit is None:
@@ -205,7 +205,7 @@ _COLOURS = {
 
 
 def plan_text(view: PlanView, style: Style, *, full: bool) -> str:
-    """All plans; `full` adds the leaves that no file speaks of."""
+    """Return all plans; `full` adds the leaves that no file speaks of."""
     blocks = [f"{printable(file.message)}" for file in view.files if file.message]
     blocks += ["\n".join(_plan(plan, style, full=full)) for plan in view.plans]
     return "\n\n".join(blocks) + "\n"
@@ -268,7 +268,7 @@ def _values(plan: PlanDump, style: Style, *, full: bool) -> Iterator[str]:
 
 
 def short_names(plan: PlanDump) -> dict[str, str]:
-    """The files by their last part, where it tells them apart."""
+    """Return the files by their last part, where it tells them apart."""
     paths = {location.file for shown in plan.leaves for location in shown.locations} | {
         variable.location.file for variable in plan.variables
     }

@@ -71,7 +71,7 @@ class Problem(Record):
 
 
 def problems(run: RunResult) -> list[Problem]:
-    """Every fault of a run once, the worst first; silenced ones last."""
+    """Return every fault of a run once, the worst first; silenced ones last."""
     root = project_root()
     known: dict[str, Problem] = {}
     for plan in run.plans:
@@ -118,7 +118,7 @@ def _problem(
 
 
 def is_in_file(place: Location) -> bool:
-    """Whether a place is in a file: a fact of the job may be on the command line."""
+    """Return whether a place is in a file; a fact of the job may be an option."""
     return bool(place.file) and place.file != COMMAND_LINE
 
 
@@ -139,7 +139,7 @@ def _rank(problem: Problem) -> tuple[object, ...]:
 
 
 def unread_files(context: ReportContext) -> list[FileStatus]:
-    """The files that should have been judged and could not be."""
+    """Return the files that should have been judged and could not be."""
     return [
         file
         for file in context.run.files
@@ -149,12 +149,12 @@ def unread_files(context: ReportContext) -> list[FileStatus]:
 
 
 def clean(text: str) -> str:
-    """A text for a report: without control characters and credentials."""
+    """Return a text for a report: without control characters and credentials."""
     return printable(hidden(text))
 
 
 def statement(problem: Problem) -> str:
-    """What was found and what is required, in a line."""
+    """Return what is wrong and what is required, in a line."""
     subject = problem.finding.subject
     text = (
         f"{subject}: {problem.finding.message}" if subject else problem.finding.message
@@ -165,7 +165,7 @@ def statement(problem: Problem) -> str:
 
 
 def advice(finding: Finding) -> Iterator[str]:
-    """What it costs and how to mend it, a line each."""
+    """Yield what it costs and how to mend it, a line each."""
     for label, text in (
         ("cost", finding.cost),
         ("do", finding.action or ""),
@@ -177,7 +177,7 @@ def advice(finding: Finding) -> Iterator[str]:
 
 
 def elsewhere(problem: Problem) -> Iterator[str]:
-    """The other places, and how many plans say the same, a line each."""
+    """Yield the other places, and how many plans say the same, a line each."""
     names = [clean(place_name(place)) for place in problem.others[:MOST_PLACES]]
     more = len(problem.others) - MOST_PLACES
     if more > 0:
@@ -189,20 +189,20 @@ def elsewhere(problem: Problem) -> Iterator[str]:
 
 
 def in_short(problem: Problem) -> str:
-    """Clause, what was found and how to mend it, in a line."""
+    """Return the clause, what is wrong and how to mend it, in a line."""
     remedy = with_numbers(problem.finding.remedy, (problem.finding.subject,))
     text = f"{problem.finding.clause} {statement(problem)}"
     return f"{text} Fix: {clean(remedy)}" if remedy else text
 
 
 def place_name(place: Location) -> str:
-    """`train.yaml:12 learning_rate`."""
+    """Return `train.yaml:12 learning_rate`."""
     line = f":{place.line}" if place.line else ""
     return f"{place.file}{line} {place.key}".rstrip()
 
 
 def waiver_text(waiver: Waiver) -> str:
-    """Why something is silenced, by whom and until when."""
+    """Return why something is silenced, by whom and until when."""
     parts = [
         waiver.reason or "no reason given",
         *(
@@ -219,7 +219,7 @@ def waiver_text(waiver: Waiver) -> str:
 
 
 def totals(context: ReportContext, result: Iterable[Problem]) -> str:
-    """The verdict and how many places there are of each level, in a line."""
+    """Return the verdict and how many places there are of each level, in a line."""
     numbers = dict.fromkeys((*ORDER, "waived"), 0)
     for problem in result:
         numbers["waived" if problem.waiver else problem.level] += 1

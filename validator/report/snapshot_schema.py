@@ -68,7 +68,7 @@ _SYNTHETIC: dict[str, Any] = {
 
 
 def snapshot_schema() -> dict[str, Any]:
-    """The schema of what `speccheck probe` writes and `speccheck node.json` reads."""
+    """Return the schema of what `speccheck probe` writes and `speccheck` reads."""
     kinds = {kind: _kind(part) for kind, part in KINDS.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -127,7 +127,10 @@ def _kind(part: type[Part]) -> dict[str, Any]:
 
 
 def _value(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - a type, or a generic one
-    """Elements of a list that could not be read are null, or say why."""
+    """Return the schema of a leaf.
+
+    Elements that could not be read are null or say why.
+    """
     if kind in _TYPES:
         return {"type": _TYPES[kind]}
     element = kind.__args__[0].__args__[0]

@@ -23,7 +23,7 @@ class Style(Record):
     width: int = 80
 
     def paint(self, text: str, name: str) -> str:
-        """The text in the colour of that name."""
+        """Return the text in the colour of that name."""
         if not self.colour or not text:
             return text
         return f"\x1b[{_CODES[name]}m{text}\x1b[0m"
@@ -40,7 +40,7 @@ class Style(Record):
 
 
 def wrap(text: str, width: int, indent: str) -> str:
-    """The text in lines of at most `width`, each after `indent`."""
+    """Return the text in lines of at most `width`, each after `indent`."""
     lines: list[str] = []
     line = indent
     for word in text.split():
@@ -53,12 +53,12 @@ def wrap(text: str, width: int, indent: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: `1 node`, `2 nodes`."""
+    """Return a number of things: `1 node`, `2 nodes`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def joined(parts: Iterable[str], separator: str, width: int) -> str:
-    """The parts on as few lines of at most `width` as they need."""
+    """Return the parts on as few lines of at most `width` as they need."""
     lines: list[str] = []
     for part in parts:
         if lines and len(lines[-1]) + len(separator) + len(part) <= width:
@@ -75,7 +75,7 @@ def facts_on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without control characters, which a hostile file could smuggle in."""
+    """Return the text without control characters, which a hostile file may hold."""
     if text.isprintable():
         return text
     return "".join(item if item.isprintable() else _escaped(item) for item in text)

@@ -129,7 +129,7 @@ def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SuppressedBy, ...]":
 
 
 def is_unwritten(finding: Finding) -> bool:
-    """Whether it is a must that no rule judges yet: no evidence would settle it."""
+    """Return whether it is a must that no rule judges yet, on any evidence."""
     is_open = finding.outcome == "unknown" and finding.clause_level == "must"
     return is_open and not finding.rule and not finding.missing
 
@@ -152,7 +152,7 @@ _MOST_NAMES = 4
 
 
 def settings_names(run: RunResult) -> tuple[str, ...]:
-    """The settings files of the plans, or that none was looked for."""
+    """Return the settings files of the plans, or that none was looked for."""
     if run.is_isolated:
         return (ISOLATED,)
     closest = dict.fromkeys(plan.settings[0] for plan in run.plans if plan.settings)
@@ -165,7 +165,7 @@ def settings_names(run: RunResult) -> tuple[str, ...]:
 
 
 def switched_off_lines(summary: Summary) -> Iterator[str]:
-    """What was not judged because somebody switched it off, a line for each."""
+    """Yield what was not judged because somebody switched it off, a line for each."""
     for switched_off in summary.switched_off:
         counts = [
             counted(len(switched_off.clauses[level]), f"{LEVEL_WORDS[level]} check")
@@ -266,7 +266,7 @@ class RuleCounts(Record):
 
 
 def rule_counts(plans: Iterable[JudgedPlan]) -> list[RuleCounts]:
-    """The counts of all rules, those that fail most first."""
+    """Return the counts of all rules, those that fail most first."""
     result: dict[tuple[str, str], RuleCounts] = {}
     for plan in plans:
         for located in plan.findings:
@@ -290,7 +290,7 @@ def rule_counts(plans: Iterable[JudgedPlan]) -> list[RuleCounts]:
 
 
 def _rank(item: RuleCounts) -> tuple[object, ...]:
-    """Most failures first, errors before others; then waived, broken, unknown."""
+    """Return the rank: most failures first, errors before others, then the rest."""
     counts = item.counts
     by_level = (-counts[level] for level in _LEVELS)
     others = (-counts["waived"], -counts["broken"], -counts["unknown"])
@@ -310,7 +310,7 @@ _SEPARATES = "unknown"  # alone it is no reason for a row: most rules wait for e
 
 
 def statistics_lines(plans: Iterable[JudgedPlan], style: Style) -> Iterator[str]:
-    """A row for each rule that failed, with the columns that are needed."""
+    """Yield a row for each rule that failed, with the columns that are needed."""
     rows = rule_counts(plans)
     shown = [
         row

@@ -41,14 +41,14 @@ class CoreMetric(Record):
 
 
 def telemetry_of(run: RunResult) -> Iterator[MeasuredTelemetry]:
-    """Of each plan of a run that has logs, what they hold."""
+    """Yield what the logs of each plan of a run hold, if it has logs."""
     for plan in run.plans:
         if plan.measured is not None and plan.measured.telemetry is not None:
             yield plan.measured.telemetry
 
 
 def core_metrics(edition: Edition, telemetry: MeasuredTelemetry) -> list[CoreMetric]:
-    """The core metrics of the edition, and which of them the logs hold."""
+    """Return the core metrics of the edition, and which of them the logs hold."""
     clause = edition.clauses.get(_CLAUSE)
     number = clause.numbers.get(_NUMBER) if clause is not None else None
     result = number.value if number is not None else ()
@@ -70,7 +70,7 @@ def core_metrics(edition: Edition, telemetry: MeasuredTelemetry) -> list[CoreMet
 def _stood_in(
     telemetry: MeasuredTelemetry, sets: Iterable[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """The first set of metrics that is whole."""
+    """Return the first set of metrics that is whole."""
     whole = (set_ for set_ in sets if set_ and telemetry.ids.issuperset(set_))
     return next(whole, ())
 
@@ -89,7 +89,7 @@ _CLOCKS = {
 
 
 def telemetry_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
-    """The lines of all logs of a run."""
+    """Yield the lines of all logs of a run."""
     for telemetry in telemetry_of(run):
         yield from _log_lines(telemetry.logs, style, full=full)
         yield from _metric_lines(telemetry, style, full=full)
@@ -181,7 +181,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _interval_text(item: MetricSummary) -> str:
-    """`10 steps, 60 s`: whichever is longer in time."""
+    """Return `10 steps, 60 s`: whichever is longer in time."""
     words = [f"{item.required_steps} steps"] if item.required_steps else []
     words += [duration(item.required_seconds)] if item.required_seconds else []
     return ", ".join(words) or "once"

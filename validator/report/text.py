@@ -26,7 +26,7 @@ _MOST_GROUPS = 10
 
 
 def report(context: ReportContext, style: Style) -> Iterator[str]:
-    """The whole report."""
+    """Yield the whole report."""
     run, summary, ending, full = (
         context.run,
         context.summary,
@@ -63,13 +63,13 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
 
 
 def _editions(context: ReportContext, style: Style) -> list[str]:
-    """Own numbers, what they loosen, and a second edition: seldom, and always said."""
+    """Return own numbers, what they loosen, and a second edition; seldom any."""
     lines = edition_remarks(context.run, full=context.full)
     return [wrap(printable(line), style.width, "  ") for line in lines]
 
 
 def header(run: RunResult, style: Style) -> str:
-    """What was judged: formats, size of the job, files."""
+    """Return what was judged: formats, size of the job, files."""
     dot = f" {style.dot} "
     if len(run.plans) == 1:
         plan = run.plans[0]
@@ -83,7 +83,7 @@ def header(run: RunResult, style: Style) -> str:
 
 
 def basis(run: RunResult) -> Iterator[str]:
-    """By what was judged: edition, profile, settings."""
+    """Yield by what was judged: edition, profile, settings."""
     yield ", ".join(edition_names(run))
     sizes = {plan.size for plan in run.plans}
     size = next(iter(sizes)) if len(sizes) == 1 else None
@@ -110,7 +110,7 @@ def _gpus(plan: JudgedPlan, style: Style) -> str:
 
 
 def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
-    """What a machine has, by its snapshot; else the type that somebody named."""
+    """Return what a machine has, by its snapshot; else the type that somebody named."""
     value = plan.plan.value("cluster.gpus_per_node")
     number = value.value
     if number is None or has_unlisted_gpus(plan):
@@ -147,7 +147,7 @@ def _measured(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
 
 
 def _groups(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
-    """Which files were judged together, and why."""
+    """Yield which files were judged together, and why."""
     joined_plans = [plan for plan in run.plans if len(plan.files) > 1]
     if len(run.plans) == 1 and not full:
         return
@@ -163,7 +163,7 @@ def _groups(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
 
 
 def _names(plan: JudgedPlan, *, is_only: bool) -> str:
-    """The files of a plan; without their folder where that goes without saying."""
+    """Return the files of a plan, without a folder that goes without saying."""
     folders = {file.path.rpartition("/")[0] for file in plan.files}
     first, *others = (file.path for file in plan.files)
     if len(folders) > 1:
@@ -173,7 +173,7 @@ def _names(plan: JudgedPlan, *, is_only: bool) -> str:
 
 
 def _synthetic(run: RunResult, style: Style) -> str:
-    """That machines are made up: nobody may take what holds of them for evidence."""
+    """Return that machines are made up, so that nobody takes them for evidence."""
     names = [name for plan in run.plans for name in plan.synthetic]
     if not names:
         return ""
@@ -184,14 +184,14 @@ def _synthetic(run: RunResult, style: Style) -> str:
 
 
 def _shown_files(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
-    """The files that were not judged, or not from all that they take values from."""
+    """Yield files that were not judged, or whose values were not all judged."""
     for file in run.files:
         if file.message and (full or file.is_shown):
             yield wrap(printable(file.message), style.width, "  ")
 
 
 def _unread(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
-    """How many files below a folder were not judged, and why."""
+    """Yield how many files below a folder were not judged, and why."""
     folded = [
         file for file in run.files if file.message and not full and not file.is_shown
     ]
@@ -224,7 +224,7 @@ def _unsought(run: RunResult, style: Style) -> str:
 
 
 def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:
-    """What holds, and what does not apply; parts of a machine in one line."""
+    """Yield what holds, and what does not apply; parts of a machine in one line."""
     for plan in plans:
         lines: dict[str, list[str]] = {}
         for located in plan.findings:
@@ -241,7 +241,7 @@ def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:
 
 
 def _held(finding: Finding) -> str:
-    """With a place for the parts that it is said of."""
+    """Return the text with a place for the parts that it is about."""
     line = f"passed {finding.clause} {finding.rule}{{}}"
     if finding.message:
         return f"{line}: {printable(finding.message)}"
@@ -251,7 +251,7 @@ def _held(finding: Finding) -> str:
 
 
 def _totals(context: ReportContext, style: Style) -> Iterator[str]:
-    """The bookkeeping: edition and profile, and the checks by level and outcome."""
+    """Yield edition and profile, and the checks by level and outcome."""
     summary, full = context.summary, context.full
     for line in switched_off_lines(summary):
         yield wrap(line, style.width, "")
@@ -267,7 +267,7 @@ def _totals(context: ReportContext, style: Style) -> Iterator[str]:
 
 
 def _verdict(ending: Exit, style: Style) -> Iterator[str]:
-    """The first line: what decides, how much could be seen, the exit code."""
+    """Yield the first line: what decides, how much could be seen, the exit code."""
     colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
     if ending.code == 0 and ending.because:
         colour = "warning"

@@ -56,7 +56,7 @@ class _Group(Record):
 
 
 def topology_html(layout: MachineLayout) -> str:
-    """The picture with its caption, and what is odd as a list."""
+    """Return the picture with its caption, and what is odd as a list."""
     groups, unplaced = _groups(layout)
     columns = [column for group in groups for column in group.columns]
     tallest = max((len(column.ports) for column in columns), default=0)
@@ -89,7 +89,10 @@ def topology_html(layout: MachineLayout) -> str:
 
 
 def _groups(layout: MachineLayout) -> tuple[list[_Group], list[LaidPort]]:
-    """NUMA nodes with their GPUs in order, each with its ports; and ports of none."""
+    """Return NUMA nodes with their GPUs in order, each with its ports.
+
+    And other ports.
+    """
     gpus = sorted(layout.gpus, key=_order)
     taken: dict[int, list[LaidPort]] = {at: [] for at in range(len(gpus))}
     left: list[LaidPort] = []
@@ -114,12 +117,12 @@ def _groups(layout: MachineLayout) -> tuple[list[_Group], list[LaidPort]]:
 
 
 def _strip(ports: Sequence[LaidPort]) -> int:
-    """The height of the ports without a place."""
+    """Return the height of the ports without a place."""
     return 26 + -(-len(ports) // _IN_ROW) * _NIC_STEP if ports else 0
 
 
 def _unplaced(ports: Sequence[LaidPort], y: int, width: int) -> Iterator[str]:
-    """Ports of which the snapshot does not say where they hang."""
+    """Yield the ports of which the snapshot does not say where they hang."""
     if not ports:
         return
     height = _strip(ports) - 6
@@ -133,7 +136,7 @@ def _unplaced(ports: Sequence[LaidPort], y: int, width: int) -> Iterator[str]:
 
 
 def _order(gpu: LaidGpu) -> tuple[bool, int, bool, int]:
-    """By NUMA node, then by number; what is not known comes last."""
+    """Return what sorts by NUMA node, then number; what is not known comes last."""
     return (
         gpu.numa is None,
         gpu.numa or 0,
@@ -145,7 +148,7 @@ def _order(gpu: LaidGpu) -> tuple[bool, int, bool, int]:
 def _nearest(
     port: LaidPort, gpus: Sequence[LaidGpu], taken: dict[int, list[LaidPort]]
 ) -> int | None:
-    """The GPU below the same switch, else of the same NUMA node, with fewest ports."""
+    """Return GPU below the same switch, else of its NUMA node, with fewest ports."""
     for same in (
         [at for at, gpu in enumerate(gpus) if gpu.root and gpu.root == port.root],
         [
@@ -181,7 +184,7 @@ def _line(name: str, *steps: str) -> str:
 
 
 def _of_group(group: _Group, gpus_at: int) -> Iterator[str]:
-    """The processor, and the switches with what hangs below them."""
+    """Yield the processor, and the switches with what hangs below them."""
     is_known = group.numa is not None
     state = "part" if is_known else "part unknown"
     width = group.right - group.left
@@ -210,7 +213,7 @@ def _of_group(group: _Group, gpus_at: int) -> Iterator[str]:
 
 
 def _by_root(columns: Iterable[_Column]) -> Iterator[list[_Column]]:
-    """Neighbours below the same root port together."""
+    """Yield the neighbours below the same root port together."""
     run: list[_Column] = []
     for column in columns:
         if run and run[0].gpu.root != column.gpu.root:
@@ -260,13 +263,13 @@ def _gpu(gpu: LaidGpu, x: int, y: int) -> Iterator[str]:
 
 
 def _title(name: str, marks: Sequence[Mark]) -> str:
-    """What a pointer shows: the whole name and all that is odd."""
+    """Return what a pointer shows: the whole name and all that is odd."""
     words = f"{name}: {'; '.join(mark.text for mark in marks)}" if marks else name
     return f"<title>{escaped(words)}</title>\n"
 
 
 def _fabric(layout: MachineLayout, columns: Sequence[_Column], y: int) -> Iterator[str]:
-    """NVLink: to switches as a bar below the GPUs, to other GPUs as arcs."""
+    """Yield NVLink: to switches as a bar below the GPUs, to other GPUs as arcs."""
     if not columns:
         return
     left, right = columns[0].x, columns[-1].x + _COLUMN - 8
@@ -291,7 +294,7 @@ def _fabric(layout: MachineLayout, columns: Sequence[_Column], y: int) -> Iterat
 
 
 def _nvlinks(gpu: LaidGpu, x: int, y: int, bar: int) -> Iterator[str]:
-    """How many of the links of a GPU are up."""
+    """Yield how many of the links of a GPU are up."""
     links = gpu.links
     if links.of is None:
         yield _text(x + _COLUMN // 2 - 4, y + 22, "? NVLink", "small query", "middle")
@@ -309,7 +312,7 @@ def _nvlinks(gpu: LaidGpu, x: int, y: int, bar: int) -> Iterator[str]:
 
 
 def _arcs(columns: Sequence[_Column], y: int) -> Iterator[str]:
-    """Direct links between GPUs, once for each pair."""
+    """Yield the direct links between GPUs, once for each pair."""
     middles = {column.gpu.number: column.x + (_COLUMN - 8) // 2 for column in columns}
     for column in columns:
         if column.gpu.number is None:
@@ -358,7 +361,7 @@ def _notes(layout: MachineLayout, *, is_odd: bool) -> Iterator[str]:
 
 
 def _odd(layout: MachineLayout) -> Iterator[str]:
-    """What is odd, in words, the worst first."""
+    """Yield what is odd, in words, the worst first."""
     mark_lists = [
         (mark, "GPU ?" if gpu.number is None else f"GPU {gpu.number}", gpu.address)
         for gpu in layout.gpus
@@ -379,7 +382,7 @@ _MOST = 4
 
 
 def specimen_pictures(layouts: Sequence[MachineLayout | None]) -> list[str]:
-    """The pictures, each with the numbers of its machines, which count from 1."""
+    """Return the pictures, each with the numbers of its machines, counted from 1."""
     alike: dict[MachineLayout, list[int]] = {}
     for number, layout in enumerate(layouts, start=1):
         if layout is not None:

@@ -137,7 +137,7 @@ def _rank(fact: MissingFact) -> tuple[int, int, str]:
 
 
 def _needs(plan: JudgedPlan) -> dict[str, dict[str | None, None]]:
-    """What each clause of a plan waits for; None for a rule that is not written."""
+    """Return what each clause of a plan waits for; None for a rule not written."""
     knows_scale = plan.plan.value("cluster.world_size").value is not None
     knows_type = plan.plan.value("cluster.instance_type").value is not None
     knows_gpu = plan.plan.value("cluster.compute_capability").value is not None
@@ -168,7 +168,7 @@ def supplier(way: str) -> str:
 
 
 def unknown_lines(run: RunResult, style: Style, *, full: bool) -> Iterator[str]:
-    """What could not run, by what would let it; required checks first."""
+    """Yield what could not run, by what would let it; required checks first."""
     result = not_run(run.plans)
     areas = run.edition.areas
     if result.required:
@@ -201,7 +201,7 @@ def _rows(
     *,
     full: bool,
 ) -> Iterator[str]:
-    """Each fact with the areas of the checks that it lets run."""
+    """Yield each fact with the areas of the checks that it lets run."""
     short = [len(gap.need) for gap in gaps if len(gap.need) <= _WIDEST_NEED]
     column = max(short, default=0)
     for gap in gaps:
@@ -222,7 +222,7 @@ def _hanging(text: str, style: Style) -> str:
 def _lets(
     gap: MissingFact, levels: tuple[str, ...], areas: Mapping[str, str], *, full: bool
 ) -> str:
-    """`memory (2), kernels (1)`, with the clauses where all is shown."""
+    """Return `memory (2), kernels (1)`, with the clauses where all is shown."""
     numbers: Counter[str] = Counter()
     for (level, clause), number in gap.waiting.items():
         if level in levels:
@@ -235,7 +235,7 @@ def _lets(
 
 
 def _lower(title: str) -> str:
-    """The title of an area inside a sentence: names keep their capitals."""
+    """Return the title of an area inside a sentence: names keep their capitals."""
     return title if title[1:] != title[1:].lower() else title.lower()
 
 
@@ -248,7 +248,7 @@ def _in_doubt(clauses: Sequence[str], style: Style) -> str:
 
 
 def _unwritten(clauses: Sequence[str], level: str, style: Style, *, full: bool) -> str:
-    """That checks apply which no rule judges: no evidence would let them run."""
+    """Return that checks apply which no rule judges: no evidence lets them run."""
     number = counted(len(clauses), f"{LEVEL_WORDS[level]} check")
     names = f": {', '.join(dict.fromkeys(clauses))}" if full else ""
     return wrap(f"{number} without a rule yet{names}.", style.width, "")
@@ -257,7 +257,7 @@ def _unwritten(clauses: Sequence[str], level: str, style: Style, *, full: bool) 
 def _others(
     result: NotRun, areas: Mapping[str, str], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """The recommended checks: in a sentence, with rows where all is shown."""
+    """Yield the recommended checks: in a sentence, with rows where all is shown."""
     levels = ("should", "may")
     gaps = sorted(
         (gap for gap in result.gaps if gap.number_of(*levels)),
@@ -287,7 +287,7 @@ def ways_to_know(
     knows_type: bool = True,
     knows_gpu: bool = False,
 ) -> str:
-    """Return what would give missing leaves: options, files, the leaves themselves.
+    """Return what would give missing leaves: options, files, or the leaves.
 
     Args:
         missing: names of leaves.
@@ -319,10 +319,10 @@ def ways_to_know(
 
 
 def _is_measured(name: str) -> bool:
-    """Whether it is a leaf of a measurement: why it is missing says how to measure."""
+    """Return whether a leaf is of a measurement, whose reason says how to measure."""
     return name.partition("[")[0] in _MEASURED
 
 
 def _is_whole_list(name: str) -> bool:
-    """Whether it is no leaf of the plan or of a part: `gpus` of a machine."""
+    """Return whether it is no leaf of the plan or of a part: `gpus` of a machine."""
     return "." not in name and name.islower()

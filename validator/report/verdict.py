@@ -78,7 +78,7 @@ class Exit(Record):
         return f"exit {self.code} because of {self.because}" if self.because else ""
 
     def line(self, dot: str) -> str:
-        """The whole of it in one line, without the code."""
+        """Return the whole of it in one line, without the code."""
         return f" {dot} ".join((self.title, *self.details))
 
 
@@ -112,12 +112,12 @@ def exit_of(
 
 
 def _is_of_machine(plans: Iterable[JudgedPlan]) -> bool:
-    """Whether a machine was judged: its operator decides by a word."""
+    """Return whether a machine was judged: its operator decides by a word."""
     return any(file.format == _SNAPSHOT for plan in plans for file in plan.files)
 
 
 def _exit_of(run: RunResult, summary: Summary, fail_on: str, demands: Demands) -> Exit:
-    """Our own bug, bad input, findings, inconclusive, or nothing wrong.
+    """Return the exit: our bug, bad input, findings, inconclusive, nothing wrong.
 
     The first that is true counts, in the order 4, 2, 1, 3, 0: a file that could not be
     read must never hide behind the findings of another.
@@ -144,7 +144,7 @@ def _bad_input(run: RunResult, summary: Summary) -> Exit | None:
 
 
 def _seen(summary: Summary) -> tuple[str, ...]:
-    """What is wrong, if anything, and how much could be seen."""
+    """Return what is wrong, if anything, and how much could be seen."""
     return tuple(filter(None, (counts(summary), ran(summary))))
 
 
@@ -177,7 +177,7 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
 
 
 def _unmet(run: RunResult, summary: Summary, demands: Demands) -> Exit | None:
-    """What the user demands and is not so; of a run without plans, more is wrong."""
+    """Return what the user demands and is not so; more is wrong without any plan."""
     if not run.plans:
         return None
     outcomes = _outcomes(run.plans) if demands.require else {}
@@ -201,7 +201,7 @@ def _unmet(run: RunResult, summary: Summary, demands: Demands) -> Exit | None:
 
 
 def _outcomes(plans: Iterable[JudgedPlan]) -> dict[str, dict[str, int]]:
-    """How many plans each clause came out how in."""
+    """Return how many plans each clause came out how in."""
     result: dict[str, dict[str, int]] = {}
     for plan in plans:
         findings = (located.finding for located in plan.findings)
@@ -220,7 +220,7 @@ _IN_THE_WAY = {
 
 
 def _lacking(outcomes: dict[str, int]) -> str:
-    """Why a clause is not seen to hold, in words; empty where it is."""
+    """Return why a clause is not seen to hold, in words; empty where it is."""
     for outcome, words in _IN_THE_WAY.items():
         if outcomes.get(outcome):
             return words
@@ -251,7 +251,7 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
 
 
 def _none_ran(summary: Summary) -> Iterator[str]:
-    """That no required check could run, beside what else is wrong."""
+    """Yield that no required check could run, beside what else is wrong."""
     if summary.required == 1:
         yield "the only required check could not run"
     elif summary.required:
@@ -271,7 +271,7 @@ _UNJUDGED = {
 
 
 def _nothing_judged(run: RunResult, demands: Demands) -> Exit:
-    """No plan: exit 3, unless a hook said that this is right."""
+    """Return exit 3 for no plan, unless a hook said that this is right."""
     states = frozenset(file.state for file in run.files)
     why = _UNJUDGED.get(states, "no file is a training configuration")
     text = f"nothing was judged: {why}"
@@ -282,7 +282,7 @@ def _nothing_judged(run: RunResult, demands: Demands) -> Exit:
 
 
 def has_unlisted_gpus(plan: JudgedPlan) -> bool:
-    """Whether a probe looked for GPUs and could not say which there are.
+    """Return whether a probe looked for GPUs and could not say which there are.
 
     A capture of another tool need not show them: it is judged by what it shows.
     """
@@ -293,7 +293,7 @@ def has_unlisted_gpus(plan: JudgedPlan) -> bool:
 
 
 def _nothing_wrong(run: RunResult, summary: Summary, fail_on: str) -> Exit:
-    """Nothing counts against the run: what was seen, and never more than that."""
+    """Return that nothing counts against the run: what was seen, never more."""
     parts = [*_praise(summary)]
     if run.use == "preflight" and summary.unwritten:
         number = counted(summary.unwritten, "required check")
@@ -319,7 +319,7 @@ def _praise(summary: Summary) -> Iterator[str]:
 
 
 def is_bad_input(state: str, *, named: bool) -> bool:
-    """A folder may hold other tools' files and templates; a named file may not."""
+    """Return whether input is bad; a folder may hold templates, a named file not."""
     return state == "unreadable" or (named and state not in {"judged", "excluded"})
 
 

@@ -15,7 +15,7 @@ _LONGEST_NAMES = 140  # characters of a folded list of nodes
 
 
 def folded_subjects(subjects: Iterable[str]) -> str:
-    """The names in their order; those that end in a number share a beginning."""
+    """Return the names in their order; those that end in a number share a beginning."""
     numbers: dict[str, list[int]] = {}
     for subject in dict.fromkeys(subjects):
         start, _, end = subject.rpartition(" ")
@@ -30,7 +30,7 @@ def folded_subjects(subjects: Iterable[str]) -> str:
 
 
 def with_numbers(text: str, subjects: Iterable[str]) -> str:
-    """A command for a GPU (`-i N`) as one for these GPUs (`-i 3,4`)."""
+    """Return a command for a GPU (`-i N`) as one for these GPUs (`-i 3,4`)."""
     numbers = dict.fromkeys(
         subject.removeprefix(_GPU) for subject in subjects if subject.startswith(_GPU)
     )
@@ -38,7 +38,7 @@ def with_numbers(text: str, subjects: Iterable[str]) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """`0-3, 6`."""
+    """Return numbers as ranges: `0-3, 6`."""
     number_lists: list[list[int]] = []
     for number in sorted(numbers):
         if number_lists and number == number_lists[-1][-1] + 1:
@@ -55,7 +55,7 @@ _EXACT = 2**53  # floats beyond it are no exact whole numbers
 
 
 def shown_names(hosts: Sequence[str], *, full: bool, most: int = _LONGEST_NAMES) -> str:
-    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
+    """Return a folded list of nodes, cut to a line or two, or to `most`."""
     from speccheck.validator.node.host_names import fold  # noqa: PLC0415 - of fleets
 
     names = fold(hosts)
@@ -69,7 +69,7 @@ def shown_names(hosts: Sequence[str], *, full: bool, most: int = _LONGEST_NAMES)
 
 
 def written(value: object) -> str:
-    """A value as people write it."""
+    """Return a value as people write it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
@@ -112,7 +112,7 @@ _WRITTEN_OUT = 1_000
 
 
 def amount(value: float, unit: str, beside: float | None = None) -> str:
-    """A number with its unit: `61.3 GB`, `12 min`, `3.2%`.
+    """Return a number with its unit: `61.3 GB`, `12 min`, `3.2%`.
 
     beside: a number whose multiple of the unit is taken, to be compared with.
     """
@@ -136,7 +136,7 @@ def _digits(value: float) -> str:
 
 
 def best(quantity: "Quantity", beside: float | None = None) -> str:
-    """The value alone; of a lower bound that it is one."""
+    """Return the value alone; of a lower bound that it is one."""
     estimate = quantity.estimate
     if estimate is None:
         return "not known"
@@ -152,7 +152,7 @@ def _at_least(value: float, unit: str, beside: float | None = None) -> str:
 
 
 def bounds(quantity: "Quantity") -> str:
-    """The range of a quantity, empty where it is a single number."""
+    """Return the range of a quantity, empty where it is a single number."""
     estimate, unit = quantity.estimate, quantity.unit
     if estimate is None or estimate.lower == estimate.upper:
         return ""
@@ -174,7 +174,7 @@ def bounds(quantity: "Quantity") -> str:
 
 
 def in_words(name: str, unit: str = "") -> str:
-    """The name of a quantity as a text, without the unit that its number has."""
+    """Return the name of a quantity as a text, without the unit that its number has."""
     words = name.split("_")
     if len(words) > 1 and words[-1] == unit:
         words.pop()

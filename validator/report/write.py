@@ -42,7 +42,7 @@ def write_all(reports: Iterable[tuple[Iterable[str], str | None]]) -> None:
 
 
 def _is_final(report: tuple[Iterable[str], str | None]) -> int:
-    """What can still be taken back comes before what cannot."""
+    """Return the order: what can be taken back comes before what cannot."""
     path = report[1]
     return 2 if path is None else int(_is_special(path))
 
@@ -60,7 +60,7 @@ def write_bytes(content: bytes, path: str) -> None:
 
 @contextmanager
 def _renamed(path: str) -> Generator[str, None, None]:
-    """Another name to write under, which takes the place of `path` at the end.
+    """Yield another name to write under, which replaces `path` at the end.
 
     What is no regular file is written to itself: nothing may take the place of
     /dev/null, and a pipe has a reader.
@@ -113,12 +113,12 @@ _AT_START = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 
 
 def disarmed(text: str) -> str:
-    """A text in which no runner finds a command."""
+    """Return a text in which no runner finds a command."""
     return _AT_START.sub(r"\1: ", _INSIDE.sub("# #", text))
 
 
 def is_read_by_runner(environment: Mapping[str, str]) -> bool:
-    """Whether a CI of that kind reads the output of this process."""
+    """Return whether a CI of that kind reads the output of this process."""
     return any(
         environment.get(name, "").lower() == "true"
         for name in ("GITHUB_ACTIONS", "TF_BUILD")
@@ -126,17 +126,17 @@ def is_read_by_runner(environment: Mapping[str, str]) -> bool:
 
 
 def github_data(text: str) -> str:
-    """The message of a workflow command, escaped."""
+    """Return the message of a workflow command, escaped."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def github_property(text: str) -> str:
-    """A property of a workflow command, escaped."""
+    """Return a property of a workflow command, escaped."""
     return github_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def azure_text(text: str) -> str:
-    """A message or a property of a logging command, escaped."""
+    """Return a message or a property of a logging command, escaped."""
     # %25 was given up for this: addresses in messages hold %25 by themselves.
     text = text.replace("%", "%AZP25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(";", "%3B").replace("]", "%5D")

@@ -30,22 +30,22 @@ _EXAMPLE = re.compile(r"^(\w+)::\n\n((?:(?:    .*)?\n)+)", re.MULTILINE)
 
 
 def plain(text: str) -> str:
-    """A paragraph in which no sign means anything to Markdown."""
+    """Return a paragraph in which no sign means anything to Markdown."""
     return _SIGNS.sub(lambda sign: "\\" + sign.group(), text)
 
 
 def cell(text: str) -> str:
-    """The same for a cell of a table."""
+    """Return the same for a cell of a table."""
     return plain(text).replace("|", "\\|").replace("\n", " ")
 
 
 def in_cell(text: str) -> str:
-    """Text of a docstring or a help for a cell of a table."""
+    """Return the text of a docstring or a help for a cell of a table."""
     return prose(text).replace("|", "\\|").replace("\n", " ")
 
 
 def with_fences(text: str) -> str:
-    """A docstring whose `Bad::` and `Good::` examples are fenced blocks."""
+    """Return a docstring whose `Bad::` and `Good::` examples are fenced blocks."""
     parts: list[str] = []
     end = 0
     for example in _EXAMPLE.finditer(text + "\n"):
@@ -58,7 +58,7 @@ def with_fences(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Text of a docstring: code in backquotes stays code."""
+    """Return the text of a docstring: code in backquotes stays code."""
     pieces = re.split("(`[^`]+`)", text)
     return "".join(piece if piece[:1] == "`" else plain(piece) for piece in pieces)
 

@@ -208,7 +208,7 @@ def unknown(
     at: Where = (),
     hosts: tuple[str, ...] = (),
 ) -> Verdict:
-    """The clause cannot be judged; `missing` names the leaves that would let it be."""
+    """Return that the clause cannot be judged for want of the `missing` leaves."""
     return Verdict(
         "unknown", message, places_of(at), missing=tuple(missing), hosts=hosts
     )
@@ -227,12 +227,12 @@ def places_of(where: Where) -> tuple[Place, ...]:
 
 
 def _several(where: Iterable[object]) -> Iterator[Place | Value[Any]]:
-    """The places and values of a collection; Place and Value are tuples themselves."""
+    """Yield the places and values of a collection; Place and Value are tuples too."""
     return (item for item in where if isinstance(item, Place | Value))
 
 
 def notes(where: Where) -> str:
-    """Why values that no file states are as they are: defaults and derivations."""
+    """Return why values in no file are as they are: defaults and derivations."""
     if isinstance(where, Value):
         return where.note if where.status in {"default", "derived"} else ""
     if isinstance(where, Place):
@@ -281,6 +281,9 @@ def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
 
 
 def _weighed(failed: Finding) -> Outcome:
-    """What a failure counts as: one that is only advice leaves a must in doubt."""
+    """Return what a failure counts as.
+
+    One that is only advice leaves a must in doubt.
+    """
     is_doubt = failed.clause_level == "must" and failed.level != "error"
     return "unknown" if is_doubt else "fail"

@@ -87,7 +87,7 @@ def _changed_files(
 def _still_there(
     before: RunResult, now: RunResult, mended: tuple[Owned, ...]
 ) -> Iterator[tuple[PlanKey, str]]:
-    """By place, and by rule: what is mended here may not fail elsewhere instead."""
+    """Yield failures by place, and by rule: a fix here may not move them elsewhere."""
     for key in (_placed, _ruled):
         were, are = (Counter(map(key, _failures(item))) for item in (before, now))
         counts = Counter(map(key, mended))
@@ -116,7 +116,10 @@ def _ruled(owned: Owned) -> tuple[object, ...]:
 
 
 def _new_failures(before: RunResult, now: RunResult) -> Iterator[tuple[PlanKey, str]]:
-    """Errors and warnings that were none before; those of one rule are counted."""
+    """Yield the errors and warnings that were none before.
+
+    Those of a rule are counted.
+    """
     were = Counter(map(_levelled, _failures(before)))
     are = Counter(map(_levelled, _failures(now)))
     for plan, finding in _failures(now):
@@ -140,7 +143,7 @@ def _worse_clauses(before: RunResult, now: RunResult) -> Iterator[tuple[PlanKey,
 
 
 def _worst(result: RunResult) -> dict[tuple[PlanKey, str], tuple[int, str]]:
-    """The worst outcome of each clause that must or should hold, in each plan."""
+    """Return the worst outcome of each must and should, in each plan."""
     worst: dict[tuple[PlanKey, str], tuple[int, str]] = {}
     for plan, finding in all_findings(result):
         if finding.clause_level == "may":
@@ -244,7 +247,7 @@ class _Mending:
         self._accepted: list[_Candidate] = []
 
     def improve(self) -> bool:
-        """One pass; tells whether another one may make more.
+        """Make one pass; returns whether another one may make more.
 
         It may after anything was made, and where what is dropped now was in the way.
         """
@@ -371,7 +374,7 @@ def _with(base: Texts, candidates: Iterable[_Candidate]) -> Texts:
 
 
 def _wanted(result: RunResult, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
-    """The fixes of what fails and is not waived, each once, the worst level first."""
+    """Return the fixes of what fails unwaived, each once, the worst level first."""
     ranked: list[tuple[int, Fix, Owned]] = []
     for plan in result.plans:
         key = plan_key(plan)

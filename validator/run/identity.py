@@ -55,7 +55,7 @@ def _identity(located: LocatedFinding, plan: JudgedPlan, root: str) -> Identity:
 
 
 def seen_from(path: str, root: str) -> str:
-    """A file as seen from the root of the project; as it is called if outside."""
+    """Return a file as seen from the project's root; as it is called if outside."""
     return path_within(path, root) or path.replace("\\", "/")
 
 

@@ -98,7 +98,10 @@ def dump_leaf(leaf: Value[Any], sources: dict[str, Source]) -> DumpedLeaf:
 
 
 def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[DumpedVariable]:
-    """The variables that the plan's files set; values of unknown ones stay hidden."""
+    """Yield the variables that the plan's files set.
+
+    Values of unknown ones stay hidden.
+    """
     sources = sources_of(group.files)
     environment, known = evidence[Environment], evidence[NcclVariables]
     for variable in _sorted(environment.variables):

@@ -141,7 +141,7 @@ class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
 def read_node(
     path: str, readers: Readers, text: str | None = None
 ) -> tuple[FileStatus, ReadFile]:
-    """The snapshot of a machine, or its text that was just taken; raises NoSnapshot.
+    """Return the snapshot of a machine, or its text just taken; raises NoSnapshot.
 
     What was just taken may be a measurement alone.
     """

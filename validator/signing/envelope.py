@@ -27,7 +27,7 @@ class SigningError(Exception):
         self.problem, self.remedy, self.place = problem, remedy, place
 
     def within(self, name: str) -> "SigningError":
-        """The same fault, told of a named file, variable or part."""
+        """Return the same fault, attributed to a file, variable or part by name."""
         place = f"{name}: {self.place}" if self.place else name
         return type(self)(self.problem, self.remedy, place)
 
@@ -74,7 +74,7 @@ _LEXEME = re.compile(r'"(?:[^"\\]+|\\.)*+"?|[{}\[\]]|NaN|-?Infinity', re.DOTALL)
 
 
 def canonical(value: object) -> bytes:
-    """The one text of a value; raises NotCanonicalError for what has none."""
+    """Return the one text of a value; raises NotCanonicalError for what has none."""
     _refuse_other(value, "$", MOST_DEPTH)
     try:
         return _text(value).encode("utf-8")
@@ -89,7 +89,7 @@ def canonical(value: object) -> bytes:
 def read_canonical(
     content: bytes, most_bytes: int = MOST_BYTES, most_depth: int = MOST_DEPTH
 ) -> Json:
-    """The value of a canonical text; raises NotCanonicalError with line and column."""
+    """Return the value of a canonical text; raises NotCanonicalError with its place."""
     if len(content) > most_bytes:
         message = f"{len(content):,} bytes; at most {most_bytes:,} are read"
         raise NotCanonicalError(message)
@@ -109,7 +109,7 @@ def read_canonical(
 
 
 def place_of(text: str, offset: int) -> str:
-    """Line and column of a character, both from 1."""
+    """Return the line and column of a character, both from 1."""
     line = text.count("\n", 0, offset) + 1
     column = offset - text.rfind("\n", 0, offset)
     return f"line {line}, column {column}"
@@ -190,7 +190,7 @@ def _refuse_difference(text: str, written: str) -> NoReturn:
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text, with what is not printed in view."""
+    """Return the beginning of a text, with what is not printed in view."""
     if not text:
         return ""
     begin = text[:_SHOWN_CHARACTERS]
@@ -218,7 +218,7 @@ class Statement(Record):
 
 
 def statement_bytes(statement: Statement) -> bytes:
-    """The payload of a statement: canonical JSON."""
+    """Return the payload of a statement: canonical JSON."""
     if not _SHA256.fullmatch(statement.subject_sha256):
         message = "the digest of the subject is no SHA-256: 64 hexadecimal digits"
         raise StatementError(message)
@@ -238,7 +238,7 @@ def statement_bytes(statement: Statement) -> bytes:
 
 
 def read_statement(payload: bytes, wanted: str = CERTIFICATE_TYPE) -> Statement:
-    """The statement of a payload, of the wanted kind; raises StatementError.
+    """Return the statement of a payload, of the wanted kind; raises StatementError.
 
     Parsers of in-toto pass over fields that they do not know. Of a certificate there
     are none: what is not known could mean that it holds no longer.
@@ -358,13 +358,13 @@ class Envelope(Record):
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """The pre-authentication encoding of DSSE v1: lengths part type from payload."""
+    """Return DSSE v1's pre-authentication encoding of a type and a payload."""
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
 def envelope_bytes(envelope: Envelope) -> bytes:
-    """The file of an envelope: canonical JSON and a line end."""
+    """Return the file of an envelope: canonical JSON and a line end."""
     signature = envelope.signature
     fields = {
         "payload": _base64(envelope.payload),
@@ -375,7 +375,7 @@ def envelope_bytes(envelope: Envelope) -> bytes:
 
 
 def read_envelope(content: bytes) -> Envelope:
-    """The envelope of a file; raises EnvelopeError, which says what is wrong."""
+    """Return the envelope of a file; raises EnvelopeError, which says what is wrong."""
     if not content.strip():
         message = "the file is empty"
         raise EnvelopeError(message)
@@ -427,7 +427,7 @@ def _signature(value: object) -> Signature:
 
 
 def _object(value: object, name: str, wanted: tuple[str, ...]) -> dict[str, object]:
-    """An object of exactly those fields."""
+    """Return an object of exactly those fields."""
     if not isinstance(value, dict):
         message = f"{name} is no object"
         raise EnvelopeError(message)
@@ -450,7 +450,7 @@ def _envelope_text(value: object, name: str) -> str:
 
 
 def _bytes(value: object, name: str) -> bytes:
-    """What a text of standard base64 holds; no other text of the same bytes."""
+    """Return what a text of standard base64 holds; no other text of the same bytes."""
     text = _envelope_text(value, name)
     other = _NOT_BASE64.search(text)
     if other is not None:

@@ -53,13 +53,13 @@ class PublicKey(Record):
         return hashlib.sha256(_DER_HEAD + self.raw).hexdigest()
 
     def pem(self) -> bytes:
-        """The text of its file."""
+        """Return the text of its file."""
         body = base64.b64encode(_DER_HEAD + self.raw).decode("ascii")
         text = f"-----BEGIN {_PUBLIC}-----\n{body}\n-----END {_PUBLIC}-----\n"
         return text.encode("ascii")
 
     def fits(self, signature: bytes, message: bytes) -> bool:
-        """Whether the signature is one of this key over that message."""
+        """Return whether the signature is one of this key over that message."""
         require_cryptography()
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - extra
         from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
@@ -86,11 +86,11 @@ class PrivateKey:
         return f"PrivateKey({self.public.key_id})"
 
     def sign(self, message: bytes) -> bytes:
-        """The 64 bytes of the signature, the same for the same message (RFC 8032)."""
+        """Return the signature's 64 bytes, the same for the same message (RFC 8032)."""
         return self._key.sign(message)
 
     def pem(self, passphrase: bytes | None = None) -> bytes:
-        """The text of its file, encrypted where there is a passphrase."""
+        """Return the text of its file, encrypted where there is a passphrase."""
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
 
         hides = (
@@ -118,7 +118,7 @@ def require_cryptography() -> None:
 
 
 def new_private_key() -> PrivateKey:
-    """A key that nobody has seen."""
+    """Return a key that nobody has seen."""
     require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
         Ed25519PrivateKey,
@@ -130,7 +130,10 @@ def new_private_key() -> PrivateKey:
 def private_key(
     content: bytes, name: str, passphrase: bytes | None = None
 ) -> PrivateKey:
-    """The private key of a PEM text; raises KeyFileError, which shows none of it."""
+    """Return the private key of a PEM text.
+
+    Raises KeyFileError, which shows none of it.
+    """
     require_cryptography()
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - extra
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
@@ -162,7 +165,7 @@ def private_key(
 
 
 def public_key(content: bytes, name: str) -> PublicKey:
-    """The public key of a PEM text; raises KeyFileError."""
+    """Return the public key of a PEM text; raises KeyFileError."""
     require_cryptography()
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - extra
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
@@ -186,7 +189,7 @@ def public_key(content: bytes, name: str) -> PublicKey:
 
 
 def _block(content: bytes, name: str) -> str:
-    """The label of the one PEM block of a text."""
+    """Return the label of the only PEM block of a text."""
     labels = _BLOCK.findall(content.decode("utf-8", "replace"))
     if not labels:
         text = "is empty" if not content.strip() else "is no PEM file"
@@ -207,7 +210,7 @@ def _refuse_block(block: str, name: str) -> None:
 
 
 def _other_kind(key: object, name: str) -> KeyFileError:
-    """The refusal of a key of another kind: RSA, ECDSA secp256r1, Ed448, ..."""
+    """Return the refusal of a key of another kind: RSA, ECDSA secp256r1, Ed448, ..."""
     kind = re.sub(r"(Private|Public)Key.*|^_", "", type(key).__name__)
     curve = getattr(getattr(key, "curve", None), "name", "")
     text = f"{_KINDS.get(kind, kind)} {curve}".strip()
@@ -220,7 +223,7 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
 def read_key_file(path: str) -> bytes:
-    """The bytes of a key file; raises KeyFileError."""
+    """Return the bytes of a key file; raises KeyFileError."""
     try:
         result = os.stat(path)
         is_descriptor = path.startswith(_DESCRIPTORS)
@@ -243,12 +246,15 @@ def read_key_file(path: str) -> bytes:
 
 
 def read_public_key(path: str) -> PublicKey:
-    """The public key of a file; raises KeyFileError."""
+    """Return the public key of a file; raises KeyFileError."""
     return public_key(read_key_file(path), path)
 
 
 def open_to_others(path: str) -> str:
-    """A warning about a private key that other users may read; "" where none may."""
+    """Return a warning about a private key that other users may read.
+
+    "" where none may.
+    """
     try:
         mode = stat.S_IMODE(os.stat(path).st_mode)
     except OSError:

@@ -57,7 +57,7 @@ class SignCommand:
         self._deadline = deadline
 
     def sign(self, message: bytes) -> bytes:
-        """The signature that the command answers with; raises SignerError."""
+        """Return the signature that the command answers with; raises SignerError."""
         with tempfile.NamedTemporaryFile(prefix="speccheck-sign-") as file:
             file.write(message)
             file.flush()
@@ -102,7 +102,7 @@ class SignCommand:
 
 
 def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, bytes]:
-    """What a process answers and says until it ends; raises TimeoutError.
+    """Return what a process answers and says until it ends; raises TimeoutError.
 
     Of an endless answer the first part is enough, of what it says the last.
     """
@@ -135,7 +135,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signature(answer: bytes, name: str) -> bytes:
-    """The signature of an answer: as it is, or as base64."""
+    """Return the signature of an answer: as it is, or as base64."""
     if len(answer) == SIGNATURE_BYTES:
         return answer
     text = b"".join(answer.split())
@@ -155,7 +155,7 @@ def _exit_text(code: int) -> str:
 
 
 def _last_line(data: bytes) -> str:
-    """The last line that it said, without credentials in it."""
+    """Return the last line that it said, without credentials in it."""
     lines = data.decode("utf-8", "replace").strip().splitlines()
     if not lines:
         return ""
@@ -174,7 +174,7 @@ class Signer(Protocol):
         ...
 
     def sign(self, message: bytes) -> bytes:
-        """The 64 bytes of a signature; raises SigningError."""
+        """Return the 64 bytes of a signature; raises SigningError."""
         ...
 
 
@@ -184,7 +184,7 @@ def signer_of(
     public: str = "",
     passphrase_variable: str = "",
 ) -> Signer:
-    """What signs by `--key`; raises SigningError.
+    """Return what signs by `--key`; raises SigningError.
 
     Args:
         source: the path of a private key, env:NAME or cmd:COMMAND.
@@ -215,7 +215,7 @@ def signer_of(
 
 
 def passphrase_of(name: str, environment: Mapping[str, str]) -> bytes | None:
-    """The passphrase that a variable holds; None where none is named."""
+    """Return the passphrase that a variable holds; None where none is named."""
     if not name:
         return None
     passphrase = environment.get(name, "")
@@ -227,7 +227,7 @@ def passphrase_of(name: str, environment: Mapping[str, str]) -> bytes | None:
 
 
 def signed(payload: bytes, signer: Signer) -> bytes:
-    """The file of a payload in its envelope, signed.
+    """Return the file of a payload in its envelope, signed.
 
     What was made is verified before it is given away: a signature that does not fit
     would be found by whoever was to trust it.
@@ -245,7 +245,7 @@ def signed(payload: bytes, signer: Signer) -> bytes:
 
 
 def _of_variable(name: str, environment: Mapping[str, str]) -> bytes:
-    r"""The PEM text of a variable.
+    r"""Return the PEM text of a variable.
 
     Stores of secrets often keep one line only: then line ends are written as \n.
     """

@@ -26,7 +26,7 @@ def verified(
     wanted: str = CERTIFICATE_TYPE,
     name: str = "",
 ) -> Statement:
-    """What an envelope states, signed with one of the keys; raises SigningError.
+    """Return what an envelope states, signed with one of the keys; raises SigningError.
 
     The payload is not looked into before the signature is known to fit. name: of the
     file, for what is told.

@@ -19,38 +19,38 @@ Change = Callable[[Snapshot], object]
 
 
 def gpu_with(number: int, **leaves: object) -> Change:
-    """Other leaves of one GPU."""
+    """Return a change of leaves of one GPU."""
     return lambda node: node["gpus"][number].update(leaves)
 
 
 def all_gpus_with(**leaves: object) -> Change:
-    """Other leaves of every GPU."""
+    """Return a change of leaves of every GPU."""
     return lambda node: [gpu.update(leaves) for gpu in node["gpus"]]
 
 
 def port_with(number: int, **leaves: object) -> Change:
-    """Other leaves of one port."""
+    """Return a change of leaves of one port."""
     return lambda node: node["rdma_ports"][number].update(leaves)
 
 
 def interface_with(number: int, **leaves: object) -> Change:
-    """Other leaves of one interface."""
+    """Return a change of leaves of one interface."""
     return lambda node: node["network_interfaces"][number].update(leaves)
 
 
 def part_with(kind: str, **leaves: object) -> Change:
-    """Other leaves of what a node has one of."""
+    """Return a change of leaves of what a node has once."""
     return lambda node: node[kind].update(leaves)
 
 
 def variable_set(name: str, value: str) -> Change:
-    """A variable in the environment of the node."""
+    """Return a change of a variable in the environment of the node."""
     leaves = {"name": name, "value": value, "layer": "environment"}
     return lambda node: node["variables"].append(leaves)
 
 
 def log_line(node: Snapshot, address: str, **leaves: object) -> None:
-    """One line more, of a moment in the time that the log covers."""
+    """Simulate one line more, of a moment in the time that the log covers."""
     when = round(node["kernel_log"]["last_seconds"] * 0.9, 1)
     line: Snapshot = {
         "event": "xid",
@@ -68,7 +68,7 @@ def log_line(node: Snapshot, address: str, **leaves: object) -> None:
 
 
 def fallen_off_the_bus(node: Snapshot) -> None:
-    """A GPU that does not answer, and the line of the driver about it."""
+    """Simulate a GPU that does not answer, and the line of the driver about it."""
     gpu = node["gpus"][3]
     gpu.update(is_lost=True, recovery_action=2)
     text = f"Xid (PCI:{gpu['pci_address']}): 79, GPU has fallen off the bus."
@@ -83,7 +83,7 @@ def fallen_off_the_bus(node: Snapshot) -> None:
 
 
 def switch_fault(node: Snapshot) -> None:
-    """A fatal line about an NVSwitch; the driver does not tell of recovery."""
+    """Simulate a fatal line about an NVSwitch; the driver does not tell of recovery."""
     text = "SXid (PCI:0000:c0:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
     leaves = {"event": "sxid", "code": 20034, "is_fatal": True, "text": text}
     leaves["is_of_application"] = False
@@ -94,7 +94,7 @@ def switch_fault(node: Snapshot) -> None:
 
 
 def gpu_gone(node: Snapshot) -> None:
-    """One GPU less than the type has: the driver does not list it any more."""
+    """Simulate one GPU less than the type has: the driver does not list it any more."""
     node["gpus"].pop()
     for gpu in node["gpus"]:
         for leaf in ("common_ancestors", "peer_read_status", "peer_nvlink_status"):
@@ -102,7 +102,7 @@ def gpu_gone(node: Snapshot) -> None:
 
 
 def link_down(gpu: int, link: int) -> Change:
-    """An NVLink is down: nothing else is known of it."""
+    """Return the change of an NVLink that is down: nothing else is known of it."""
 
     def change(node: Snapshot) -> None:
         board = node["gpus"][gpu]
@@ -117,7 +117,7 @@ def link_down(gpu: int, link: int) -> Change:
 
 
 def link_with(number: int, link: int, **leaves: object) -> Change:
-    """One link of one GPU with other readings."""
+    """Return a change of the readings of one link of one GPU."""
 
     def change(node: Snapshot) -> None:
         for leaf, item in leaves.items():
@@ -127,21 +127,21 @@ def link_with(number: int, link: int, **leaves: object) -> Change:
 
 
 def imex_down(node: Snapshot) -> None:
-    """No scheduler starts it with a job."""
+    """Simulate IMEX that is down: no scheduler starts it with a job."""
     node["driver"].update(imex_is_running=False, imex_channels=0)
     node["host"].update(slurm_daemon_is_running=False, kubelet_is_running=False)
     node["host"]["services_installed"] = []
 
 
 def switches_out_of_reach(node: Snapshot) -> None:
-    """Without this module nobody reaches the switches: no GPU is registered."""
+    """Simulate switches out of reach: without this module no GPU is registered."""
     node["driver"]["modules"].remove("ib_umad")
     for gpu in node["gpus"]:
         gpu.update(fabric_state=1)
 
 
 def adapter_gone(node: Snapshot) -> None:
-    """The last adapter is on no list."""
+    """Simulate the last adapter missing on every list."""
     lost = node["rdma_devices"].pop()["pci_address"]
     node["rdma_ports"].pop()
     by_address = (("network_interfaces", "pci_address"), ("pci_devices", "address"))
@@ -150,13 +150,13 @@ def adapter_gone(node: Snapshot) -> None:
 
 
 def topology_file_of_others(node: Snapshot) -> None:
-    """A file for NCCL that names devices of another machine."""
+    """Simulate a file for NCCL that names devices of another machine."""
     node["driver"]["topology_file_addresses"] = ["000b:00:00.0"]
     variable_set("NCCL_TOPO_FILE", node["driver"]["topology_file"])(node)
 
 
 def without_module(name: str) -> Change:
-    """A module that is not loaded, nor what would do its work."""
+    """Return a change to a module that is not loaded, nor what would do its work."""
 
     def change(node: Snapshot) -> None:
         node["driver"]["modules"].remove(name)
@@ -166,7 +166,7 @@ def without_module(name: str) -> Change:
 
 
 def pci_with(address: str, **leaves: object) -> Change:
-    """A change of the device at that address."""
+    """Return a change of the device at that address."""
 
     def change(node: Snapshot) -> None:
         (device,) = (item for item in node["pci_devices"] if item["address"] == address)
@@ -176,7 +176,7 @@ def pci_with(address: str, **leaves: object) -> Change:
 
 
 def pci_of_class_with(pci_class: str, **leaves: object) -> Change:
-    """A change of the first device of a class."""
+    """Return a change of the first device of a class."""
 
     def change(node: Snapshot) -> None:
         all_devices = node["pci_devices"]
@@ -188,12 +188,12 @@ def pci_of_class_with(pci_class: str, **leaves: object) -> Change:
 
 
 def all_pci_with(**leaves: object) -> Change:
-    """Other leaves of every device on the bus."""
+    """Return a change of leaves of every device on the bus."""
     return lambda node: [device.update(leaves) for device in node["pci_devices"]]
 
 
 def switch_gone(node: Snapshot) -> None:
-    """One NVSwitch less on the bus."""
+    """Simulate one NVSwitch less on the bus."""
     devices = node["pci_devices"]
     devices.remove(
         next(device for device in devices if device["pci_class"] == "0x068000")
@@ -201,14 +201,14 @@ def switch_gone(node: Snapshot) -> None:
 
 
 def bus_error(node: Snapshot) -> None:
-    """A line of the kernel about a bridge."""
+    """Simulate a line of the kernel about a bridge."""
     text = "pcieport 0000:08:01.0: PCIe Bus Error: severity=Uncorrectable (Fatal)"
     leaves = {"event": "pcie_bus_error", "is_fatal": True, "text": text}
     log_line(node, "0000:08:01.0", **leaves, code={"status": "absent"})
 
 
 def peer_out_of_reach(gpu: int) -> Change:
-    """A GPU and one of the other half do not reach each other."""
+    """Return a change by which GPUs of two halves do not reach each other."""
 
     def change(node: Snapshot) -> None:
         gpus = node["gpus"]
@@ -220,7 +220,7 @@ def peer_out_of_reach(gpu: int) -> Change:
 
 
 def peer_lost(gpu: int) -> Change:
-    """A GPU does not reach one of the other half, which reaches it."""
+    """Return a change by which a GPU does not reach one that reaches it."""
 
     def change(node: Snapshot) -> None:
         gpus = node["gpus"]
@@ -231,7 +231,7 @@ def peer_lost(gpu: int) -> Change:
 
 
 def peers_refused(node: Snapshot) -> None:
-    """No GPU may read the memory of another one."""
+    """Simulate refused peers: no GPU may read the memory of another one."""
     for number, gpu in enumerate(node["gpus"]):
         status = gpu["peer_read_status"]
         gpu["peer_read_status"] = [4 if n != number else 0 for n in range(len(status))]
@@ -241,19 +241,19 @@ LIBRARIES = ["libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2"]
 
 
 def memory_error(node: Snapshot) -> None:
-    """A line of the kernel about host memory."""
+    """Simulate a line of the kernel about host memory."""
     text = "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0"
     leaves = {"event": "memory_error", "code": None, "text": text}
     log_line(node, "0000:00:00.0", **leaves, is_of_application=False)
 
 
 def without_aperture_devices(node: Snapshot) -> None:
-    """The devices that TCPXO asks for are not there."""
+    """Simulate the lack of the devices that TCPXO needs."""
     node["driver"]["device_nodes"].remove("aperture_devices")
 
 
 def slowed_since_start(gpu: int) -> Change:
-    """Heat has slowed a GPU for a tenth of the time since the start."""
+    """Return a change by which heat slowed a GPU for a tenth of its time."""
 
     def change(node: Snapshot) -> None:
         nanoseconds = int(node["host"]["uptime_seconds"] * 10**9 / 10)
@@ -263,7 +263,7 @@ def slowed_since_start(gpu: int) -> Change:
 
 
 def link_errors(gpu: int, link: int) -> Change:
-    """A link that counts a thousand errors a second."""
+    """Return a change to a link that counts a thousand errors a second."""
 
     def change(node: Snapshot) -> None:
         counts = node["gpus"][gpu]["nvlink_crc_flit_errors"]
@@ -273,7 +273,7 @@ def link_errors(gpu: int, link: int) -> Change:
 
 
 def flapping(port: int) -> Change:
-    """The carrier of one port came and went."""
+    """Return a change by which the carrier of one port came and went."""
 
     def change(node: Snapshot) -> None:
         name = node["rdma_ports"][port]["network_interface"]
@@ -287,13 +287,13 @@ def flapping(port: int) -> Change:
 
 
 def reduction_without_plugin(node: Snapshot) -> None:
-    """Asked for, and nothing is there to do it."""
+    """Simulate reduction that is requested, with nothing there to do it."""
     variable_set("NCCL_COLLNET_ENABLE", "1")(node)
     node["driver"].update(nccl_plugins=[], nccl_plugin_releases=[])
 
 
 def unregistered_module(node: Snapshot) -> None:
-    """It is loaded beside the kernel's own RDMA core, and NCCL is old."""
+    """Simulate a module loaded beside the kernel's own RDMA core, with an old NCCL."""
     node["driver"].update(
         peer_memory_is_registered=False,
         dma_buf_is_exported=False,
@@ -303,14 +303,14 @@ def unregistered_module(node: Snapshot) -> None:
 
 
 def unknown_hardware(node: Snapshot) -> None:
-    """A machine that nobody has a profile of: nothing is wrong, and nothing is sure."""
+    """Simulate a machine without a profile: nothing is wrong, and nothing is sure."""
     node["host"]["instance_type"] = "sun-ultra-5"
     for gpu in node["gpus"]:
         gpu.update(name="NVIDIA Graphics Device", pci_device_id="0x777710de")
 
 
 def xid_logged(gpu: int, code: int) -> Change:
-    """A line of the driver about a GPU that answers as before.
+    """Return a change by which the driver logs a line about a GPU that answers.
 
     Where it is no program's fault, nobody tells that the GPU has recovered.
     """
@@ -335,7 +335,7 @@ def _is_of_program(code: int) -> bool:
 
 
 def hot(gpu: int, celsius: int) -> Change:
-    """A GPU that is that hot, its memory as much hotter as before."""
+    """Return a change to a GPU that is so hot, its memory equally hotter."""
 
     def change(node: Snapshot) -> None:
         board = node["gpus"][gpu]
@@ -351,7 +351,7 @@ def hot(gpu: int, celsius: int) -> Change:
 
 
 def of_other_release(version: str) -> Change:
-    """All of the driver is of another release, and fits together."""
+    """Return a change to another release of the driver, all of which fits together."""
 
     def change(node: Snapshot) -> None:
         driver = node["driver"]
@@ -369,7 +369,7 @@ def of_other_release(version: str) -> Change:
 
 
 def all_adapters_with(**leaves: object) -> Change:
-    """The same of all RDMA devices."""
+    """Return the same change of all RDMA devices."""
 
     def change(node: Snapshot) -> None:
         if not node["rdma_devices"]:
@@ -381,7 +381,7 @@ def all_adapters_with(**leaves: object) -> Change:
 
 
 def adapters_exchanged(node: Snapshot) -> None:
-    """Two adapters of one half have each other's name: rails are crossed here."""
+    """Simulate two adapters of one half with each other's name: crossed rails."""
     for kind, name in (("rdma_devices", "name"), ("rdma_ports", "device")):
         result = node[kind]
         outcome, other = result[0], result[1]
@@ -390,7 +390,7 @@ def adapters_exchanged(node: Snapshot) -> None:
 
 
 def earlier(hours: float) -> Change:
-    """It was taken so much earlier."""
+    """Return a change to a snapshot taken so much earlier."""
 
     def change(node: Snapshot) -> None:
         before = datetime.fromisoformat(node["taken"]) - timedelta(hours=hours)
@@ -400,12 +400,12 @@ def earlier(hours: float) -> Change:
 
 
 def of_version(version: int) -> Change:
-    """A program of later years has written it."""
+    """Return a change to a snapshot that a program of later years has written."""
     return lambda node: node.update(schema=f"speccheck-snapshot/{version}")
 
 
 def unchanged(node: Snapshot) -> None:
-    """Nothing is wrong with the machine itself."""
+    """Leave the machine as it is: nothing is wrong with it."""
 
 
 Values = Mapping[str, object]
@@ -438,11 +438,11 @@ class Fault(Record):
     is_measured: bool = False
 
     def change(self, values: Values = _NOTHING) -> Change:
-        """The change of a snapshot, with values of a plan in the place of the usual."""
+        """Return the change of a snapshot, with values that a plan sets."""
         return self.make(**{**self.values, **values})
 
     def well(self, instance: str = "") -> Snapshot:
-        """A machine of that type, or of its own, with nothing wrong."""
+        """Return a machine of that type, or of its own, with nothing wrong."""
         name = instance or self.instance
         result = healthy_node(name)
         if self.is_measured:
@@ -450,14 +450,14 @@ class Fault(Record):
         return result
 
     def snapshot(self) -> Snapshot:
-        """A machine of its type with nothing else wrong."""
+        """Return a machine of its type with nothing else wrong."""
         result = self.well()
         self.change()(result)
         return result
 
 
 def fixed(change: Change, text: str, *rules: str, instance: str = _USUAL) -> Fault:
-    """A fault that is the same wherever it is planted."""
+    """Return a fault that is the same wherever it is planted."""
     return Fault(text, lambda: change, rules, instance=instance)
 
 
@@ -468,7 +468,7 @@ def of_gpu(
     instance: str = _USUAL,
     **leaves: object,
 ) -> Fault:
-    """Other leaves of one GPU; a plan may say of which."""
+    """Return a fault of leaves of one GPU; a plan may say of which."""
 
     def make(gpu: int) -> Change:
         return gpu_with(gpu, **leaves)
@@ -483,7 +483,7 @@ def of_link(
     instance: str = _USUAL,
     **leaves: object,
 ) -> Fault:
-    """Other leaves of one link of one GPU; a plan may say of which."""
+    """Return a fault of leaves of one link of one GPU; a plan may say of which."""
 
     def make(gpu: int, link: int) -> Change:
         return link_with(gpu, link, **leaves)
@@ -499,7 +499,7 @@ def of_port(
     instance: str = _USUAL,
     **leaves: object,
 ) -> Fault:
-    """Other leaves of one port; a plan may say of which."""
+    """Return a fault of leaves of one port; a plan may say of which."""
 
     def make(port: int) -> Change:
         return port_with(port, **leaves)

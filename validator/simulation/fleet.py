@@ -55,7 +55,7 @@ class SimulatedFleet(Record):
 
 
 def name_of(index: int) -> str:
-    """The name of the node of that number, from 0; the same in fleets of any size."""
+    """Return the name of that node, from 0; it is the same in fleets of any size."""
     return f"node{index + 1:04d}"
 
 
@@ -72,7 +72,7 @@ class Maker:
         self._template = json.dumps(healthy_node(fleet.profile))
 
     def healthy(self, index: int) -> Snapshot:
-        """The node of that number, from 0, with nothing wrong.
+        """Return the node of that number, from 0, with nothing wrong.
 
         All but `launch` is the same in a fleet of any size.
         """
@@ -103,7 +103,7 @@ class Maker:
         return Chance(Dice(*seed), Dice(*seed, "day", fleet.day), fleet.day - 1)
 
     def _rack(self, index: int) -> str:
-        """The digest of the NVLink domain, where it is wider than a node."""
+        """Return the digest of the NVLink domain, where it is wider than a node."""
         nodes = self._shape.instance["nvlink_domain_size"] // self._shape.gpus
         if nodes <= 1:
             return ""
@@ -125,6 +125,6 @@ class Maker:
 
 
 def healthy_nodes(fleet: SimulatedFleet) -> Iterator[Snapshot]:
-    """All nodes of a fleet, with nothing wrong."""
+    """Yield all nodes of a fleet, with nothing wrong."""
     maker = Maker(fleet)
     return map(maker.healthy, range(fleet.nodes))

@@ -22,7 +22,7 @@ _PROCESS = 4242  # whose temporary file is left
 
 
 def snapshot_text(node: Snapshot) -> str:
-    """The snapshot as it stands in its file."""
+    """Return the snapshot as it stands in its file."""
     return json.dumps(node, separators=_COMPACT)
 
 
@@ -47,7 +47,10 @@ class Written(Record):
 def nodes(
     fleet: SimulatedFleet, planting: Planting, form: FileForm = SNAPSHOTS
 ) -> Iterator[tuple[Written, ...]]:
-    """What is written for each node, in their order; nothing for a missing one."""
+    """Yield what is written for each node, in their order.
+
+    Nothing for a missing one.
+    """
     maker = Maker(fleet)
     by_node = planting.by_node()
     for index in range(fleet.nodes):
@@ -81,7 +84,7 @@ def _delivered(
 
 
 def file_names(nodes: int, ill: Sequence[str]) -> Iterator[str]:
-    """The names of all files that a folder may have of so many nodes.
+    """Yield the names of all files that a folder may have of so many nodes.
 
     ill: the names of the nodes that have a fault.
     """
@@ -94,7 +97,7 @@ def file_names(nodes: int, ill: Sequence[str]) -> Iterator[str]:
 
 
 def manifest(fleet: SimulatedFleet, planting: Planting, *, is_complete: bool) -> str:
-    """What the fleet is made of and what is wrong in it, as the text of a file."""
+    """Return what the fleet is made of and what is wrong, as a file's text."""
     document = {
         "schema": SCHEMA,
         "synthetic": fleet.synthetic,

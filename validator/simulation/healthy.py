@@ -29,7 +29,7 @@ Snapshot = dict[str, Any]
 
 
 def healthy_node(name: str) -> Snapshot:
-    """A snapshot of a machine of that type with nothing wrong."""
+    """Return a snapshot of a machine of that type with nothing wrong."""
     shape = shape_of(name)
     return {
         "schema": SCHEMA,
@@ -56,7 +56,7 @@ def healthy_node(name: str) -> Snapshot:
 
 
 def _job_path(name: str, role: str, *, is_empty: bool) -> Leaves:
-    """A folder of a job on a file system that all nodes share."""
+    """Return a folder of a job on a file system that all nodes share."""
     return {
         "name": name,
         "role": role,
@@ -75,7 +75,7 @@ def _job_path(name: str, role: str, *, is_empty: bool) -> Leaves:
 
 
 def _application_fault(shape: Shape) -> Leaves:
-    """An Xid that a faulty program leaves: the machine is well."""
+    """Return an Xid that a faulty program leaves: the machine is well."""
     return {
         "event": "xid",
         "code": 31,

@@ -52,7 +52,7 @@ _ALL_PRIORITIES: Leaves = {
 
 
 def network(instance: Leaves) -> Leaves:
-    """The parts of the network of an instance type."""
+    """Return the parts of the network of an instance type."""
     kind = instance.get("network_kind", "")
     count = instance.get("network_adapters", 0)
     rate = float(instance.get("network_gbit_per_second", 0))
@@ -83,7 +83,7 @@ def _names(patterns: list[str], count: int) -> list[str]:
 
 
 def adapter_address(number: int) -> str:
-    """Where an adapter sits on the bus."""
+    """Return where an adapter sits on the bus."""
     return f"0000:{0xA0 + number:02x}:00.0"  # GPUs come before
 
 
@@ -176,7 +176,7 @@ _NO_CONTROL = {"status": "not_supported", "source": "config"}
 
 
 def pci_devices(shape: Shape) -> list[Leaves]:
-    """GPUs, the adapters of the network, NVSwitches, drives, and bridges above them."""
+    """Return GPUs, network adapters, NVSwitches and drives, with bridges above them."""
     is_virtual = bool(shape.instance.get("is_virtual"))
     result: list[Leaves] = []
     for number in range(shape.gpus):
@@ -208,7 +208,7 @@ def _adapters(shape: Shape) -> int:
 
 
 def _bridges(number: int) -> list[str]:
-    """Root port, and the ports of the switch that lead to the GPU."""
+    """Return the root port, and the ports of the switch that lead to the GPU."""
     bus = 0x10 + 0x10 * number
     return [
         f"0000:{bus - 8:02x}:01.0",
@@ -218,7 +218,7 @@ def _bridges(number: int) -> list[str]:
 
 
 def _adapter_bridges(shape: Shape, number: int) -> list[str]:
-    """Of the same switch, with a port for each adapter."""
+    """Return the bridges of the same switch, with a port for each adapter."""
     root, switch, port = _bridges(number * shape.gpus // _adapters(shape))
     return [root, switch, f"{port[:-4]}{number + 1:02x}.0"]
 
@@ -260,7 +260,7 @@ def _adapter(shape: Shape, number: int) -> Leaves:
 
 
 def _drive(shape: Shape, number: int, above: list[str]) -> list[Leaves]:
-    """A drive, and the root port that it hangs on."""
+    """Return a drive, and the root port that it hangs on."""
     drive = _buses_device(f"0001:{number + 1:02x}:00.0", 0, above, shape)
     return [
         *(_buses_device(port, 0, [], shape) | _BRIDGE for port in above),
@@ -305,7 +305,7 @@ def _buses_device(address: str, numa: int, above: list[str], shape: Shape) -> Le
 
 
 def healthy_gpu(shape: Shape, number: int) -> Leaves:
-    """One GPU of that machine, with every leaf that the probe writes."""
+    """Return one GPU of that machine, with every leaf that the probe writes."""
     return {
         **_identity(shape, number),
         **_place(shape, number),
@@ -354,7 +354,7 @@ def _place(shape: Shape, number: int) -> Leaves:
 
 
 def _near(shape: Shape, number: int) -> str:
-    """The processors of its half of the machine."""
+    """Return the processors of its half of the machine."""
     processors: int = shape.instance.get("processors", 192)
     half = processors // 2
     first = half if numa_node(shape, number) else 0
@@ -531,7 +531,7 @@ def _c2c(shape: Shape) -> Leaves:
 
 
 def _fabric(shape: Shape) -> Leaves:
-    """Where one node is the fabric its cluster is zero; a rack has a name.
+    """Return the fabric: its cluster is zero if it is one node; a rack has a name.
 
     Of its health a Hopper tells nothing, and a Blackwell all but its configuration.
     """

@@ -194,12 +194,12 @@ def _all_reduce(
 
 
 def _draw(chance: Chance, deviation: float) -> float:
-    """A share about one: mostly of the specimen, and some of the day."""
+    """Return a share near 1: mostly of the specimen, and some of the day."""
     return chance.life.bell(1, deviation) * chance.today.bell(1, deviation / 2)
 
 
 def _round(rate: float) -> float:
-    """To a millionth of a GB/s: more would be noise in a file."""
+    """Return the rate to a millionth of a GB/s: more would be noise in a file."""
     return round(rate, -3)
 
 

@@ -72,7 +72,7 @@ class Planted(_Part):
     version: int | Release | None = None
 
     def values(self) -> dict[str, object]:
-        """What it says of the fault itself."""
+        """Return what it says of the fault itself."""
         given = self.model_dump(exclude_none=True, include=set(VALUES))
         return {**given}
 
@@ -100,12 +100,12 @@ class PlanFile:
         self._document = document
 
     def fault(self, at: KeyPath, message: str) -> PlanError:
-        """What is wrong at a place of the file."""
+        """Return what is wrong at a place of the file."""
         return _error(self.path, self._document, at, message)
 
 
 def load_plan(path: str) -> PlanFile:
-    """The plan in a file; raises PlanError for anything wrong in it."""
+    """Return the plan in a file; raises PlanError for anything wrong in it."""
     try:
         text = read_text(path)
         if len(text) > MOST_CHARACTERS:
@@ -153,7 +153,7 @@ def _demand_sound(file: PlanFile, planted: Planted, at: KeyPath) -> None:
 
 
 def _place(loc: tuple[int | str, ...]) -> KeyPath:
-    """Where pydantic means, without the names of the kinds that it tried."""
+    """Return where pydantic means, without the names of the kinds that it tried."""
     result: list[int | str] = []
     for step in loc:
         if isinstance(step, str) and result[2:] and not isinstance(result[-1], int):
@@ -163,7 +163,7 @@ def _place(loc: tuple[int | str, ...]) -> KeyPath:
 
 
 def _problem(first: Mapping[str, Any]) -> str:
-    """One line of what pydantic found."""
+    """Return one line of pydantic's complaint."""
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])[:80]
         fields = FaultPlan if len(first["loc"]) == 1 else Planted
@@ -211,7 +211,7 @@ class Planting(Record):
     has_measurements: bool = False
 
     def by_node(self) -> Mapping[int, Sequence[Plant]]:
-        """The faults of each node that has some."""
+        """Return the faults of each node that has some."""
         result: dict[int, list[Plant]] = {}
         for plant in self.plants:
             for node in plant.nodes:
@@ -282,7 +282,7 @@ def _numbers(
 def _drawn(
     file: PlanFile, planted: Planted, fleet: SimulatedFleet, index: int, taken: set[int]
 ) -> tuple[int, ...]:
-    """So many of the nodes that have no fault yet."""
+    """Return as many of the nodes that have no fault yet."""
     wanted = planted.count or max(1, round((planted.share or 0) * fleet.nodes))
     if wanted > fleet.nodes - len(taken):
         left = f"{fleet.nodes - len(taken):,} of {fleet.nodes:,} nodes have no fault"
@@ -304,7 +304,7 @@ def _drawn(
 def _values(
     file: PlanFile, planted: Planted, fleet: SimulatedFleet, index: int
 ) -> Values:
-    """Its values, once a machine of the type has shown that it can have the fault."""
+    """Return its values, once a machine of the type can have the fault."""
     fault = FAULTS[planted.fault]
     values = {**fault.values, **planted.values()}
     at = ("faults", index)
@@ -335,7 +335,7 @@ def _values(
 
 
 def _fills_gaps(well: object, changed: object) -> bool:
-    """Whether something is known now that such a machine has not."""
+    """Return whether something is known now that such a machine has not."""
     if isinstance(well, dict):
         if not isinstance(changed, dict):
             return "status" in well
@@ -347,7 +347,7 @@ def _fills_gaps(well: object, changed: object) -> bool:
 
 
 def planted_rows(planting: Planting) -> list[dict[str, object]]:
-    """What is planted where, for the manifest: the truth that a judgement must find."""
+    """Return what is planted where, for the manifest: the truth to detect."""
     return [
         {
             "fault": item.name,

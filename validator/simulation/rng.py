@@ -29,15 +29,15 @@ class Dice:
         self._throw = Random(words).random  # noqa: S311 - nothing secret
 
     def between(self, low: float, high: float) -> float:
-        """Any number of the range, each as likely as the others."""
+        """Return any number of the range, each as likely as the others."""
         return low + (high - low) * self._throw()
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number of the range, both ends in it."""
+        """Return a whole number of the range, both ends in it."""
         return low + int((high - low + 1) * self._throw())
 
     def bell(self, middle: float, deviation: float) -> float:
-        """About the middle, and never further from it than 3.47 deviations.
+        """Return a number about the middle, at most 3.47 deviations away.
 
         What is healthy has bounds: no node of a million may be sick by chance.
         """
@@ -46,21 +46,21 @@ class Dice:
         return middle + (total - _THROWS / 2) * _STRETCH * deviation
 
     def few(self, most: int) -> int:
-        """Nought mostly, and up to `most` seldom: half are below `most` / 64."""
+        """Return nought mostly, and up to `most` seldom: half are below `most` / 64."""
         drawn = self._throw()
         drawn *= drawn
         return int((most + 1) * drawn * drawn * drawn)
 
     def happens(self, share: float) -> bool:
-        """Whether it happens, to that share of all."""
+        """Return whether it happens, to that share of all."""
         return self._throw() < share
 
     def one_of(self, choices: Sequence[_T]) -> _T:
-        """One of them, each as likely as the others."""
+        """Return one of them, each as likely as the others."""
         return choices[int(len(choices) * self._throw())]
 
     def digest(self) -> str:
-        """What a probe writes in the place of a serial number: 16 digits."""
+        """Return what a probe writes in the place of a serial number: 16 digits."""
         high, low = (int(self._throw() * 2**_WORD_BITS) for _ in range(2))
         return f"hashed:{high:08x}{low:08x}"
 

@@ -17,12 +17,12 @@ _NVLINK_2 = 2
 
 @cache
 def profiles() -> Any:  # noqa: ANN401 - JSON
-    """The compiled profiles of GPUs and instances."""
+    """Return the compiled profiles of GPUs and instances."""
     return read_compiled("node_profiles")
 
 
 def instances() -> list[str]:
-    """The instance types whose GPUs are NVIDIA's, ordered."""
+    """Return the instance types whose GPUs are NVIDIA's, ordered."""
     gpus = profiles()["gpus"]
     return sorted(
         name
@@ -32,13 +32,16 @@ def instances() -> list[str]:
 
 
 def gpu_row(name: str) -> Leaves:
-    """The leaves of a GPU profile, as bare values."""
+    """Return the leaves of a GPU profile, as bare values."""
     leaves = profiles()["gpus"][name]["leaves"]
     return {leaf: known[0] for leaf, known in leaves.items() if isinstance(known, list)}
 
 
 def instance_row(name: str) -> Leaves:
-    """The leaves of an instance profile, as bare values; of a conflict the first."""
+    """Return the leaves of an instance profile, as bare values.
+
+    Of a conflict the first.
+    """
     return {
         leaf: known[0] if isinstance(known, list) else _first(known["readings"][0])
         for leaf, known in profiles()["instances"][name].items()
@@ -70,7 +73,7 @@ class Shape(Record):
 
 @cache
 def shape_of(name: str) -> Shape:
-    """What the catalogue knows of an instance type; raises KeyError."""
+    """Return what the catalogue knows of an instance type; raises KeyError."""
     instance = instance_row(name)
     gpu = gpu_row(instance["gpu"])
     capability = tuple(int(part) for part in gpu["compute_capability"].split("."))
@@ -95,10 +98,10 @@ def shape_of(name: str) -> Shape:
 
 
 def gpu_address(number: int) -> str:
-    """Where a GPU sits on the bus."""
+    """Return where a GPU sits on the bus."""
     return f"0000:{0x10 + 0x10 * number:02x}:00.0"
 
 
 def numa_node(shape: Shape, number: int) -> int:
-    """The half of the machine to which the GPU of that number belongs."""
+    """Return the half of the machine to which the GPU of that number belongs."""
     return number * 2 // shape.gpus if shape.gpus > 1 else 0

@@ -37,7 +37,7 @@ def vary_gpus(
 def _vary_heat(
     gpu: dict[str, Any], inlet: float, *, behind: bool, chance: Chance
 ) -> None:
-    """Temperatures at rest: air reaches the second row of GPUs some degrees warmer.
+    """Simulate temperatures at rest: air is warmer where it reaches the second row.
 
     The edition calls 15 degrees between GPUs of a node too much; here it is 10 at most.
     """
@@ -55,7 +55,7 @@ def _vary_heat(
 
 
 def _vary_memory(gpu: dict[str, Any], chance: Chance) -> None:
-    """Corrected errors are no fault: Azure drains a node after 20 million of them.
+    """Simulate corrected errors, no fault: Azure drains a node after 20 million.
 
     Most GPUs have a handful in their life and few have hundreds; plausible.
     """
@@ -142,7 +142,7 @@ def vary(
 
 
 def _vary_host(host: Snapshot, chance: Chance) -> None:
-    """Time since the start, load, memory and clock of an idle node."""
+    """Simulate the time since the start, load, memory and clock of an idle node."""
     dice, passed = chance.today, chance.days * _DAY
     total = host["memory_total_bytes"]
     # Nodes of a fleet are started again after updates and repairs, one by one; from
@@ -175,12 +175,12 @@ def _pages(number: float) -> int:
 
 
 def _vary_driver(driver: Snapshot, dice: Dice) -> None:
-    """The first call of NVML takes the longest; tenths of a second, plausible."""
+    """Simulate plausible times of NVML, the first call being the longest."""
     driver["longest_answer_seconds"] = round(dice.between(0.02, 0.4), 3)
 
 
 def _vary_log(node: Snapshot, chance: Chance) -> None:
-    """A log as long as the machine has run, now and then with a program's Xid."""
+    """Simulate a log as long as the machine has run, rarely with a program's Xid."""
     dice = chance.life
     uptime = node["host"]["uptime_seconds"]
     last = round(uptime - chance.today.between(1, _HOUR), 6)

@@ -65,7 +65,7 @@ class Capture:
     def put(
         self, kind: str, leaf: str, result: CapturedValue, span: Where, source: str = ""
     ) -> None:
-        """A leaf of what a machine has one of."""
+        """Put a leaf of what a machine has once."""
         part = self._data.setdefault(kind, {})
         if isinstance(part, dict):
             part[leaf] = result
@@ -86,18 +86,18 @@ class Capture:
         span: Where,
         source: str = "",
     ) -> None:
-        """A leaf of one part."""
+        """Put a leaf of one part."""
         kind, number = part
         self._listed(kind, span)[number][leaf] = result
         self._put_place((kind, number, leaf), span)
         self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
 
     def listed(self, kind: str, span: Where) -> None:
-        """The machine has no other parts of that kind than those that were added."""
+        """Note that a machine has no parts of that kind besides those added."""
         self._listed(kind, span)
 
     def partial(self, kind: str, reason: str) -> None:
-        """The machine may have more parts of that kind than those that were added."""
+        """Note that a machine may have parts of that kind besides those added."""
         self._partial[kind] = reason
 
     def node(self, taken: str = "") -> Node:
@@ -130,7 +130,7 @@ def absence_of(text: str) -> Mapping[str, str] | None:
 
 
 def converted(text: str, convert: Convert) -> CapturedValue:
-    """What a text of a tool says; a text that it should not print is a failure."""
+    """Return what a tool's text says; a text that it should not print is a failure."""
     text = text.strip()
     result = absence_of(text)
     if result is not None:
@@ -164,7 +164,7 @@ def number(text: str) -> CapturedValue:
 
 
 def mebibytes(text: str) -> CapturedValue:
-    """`81559 MiB` as bytes."""
+    """Return `81559 MiB` as bytes."""
     count, unit = text.split()
     if unit != "MiB":
         raise ValueError(text)
@@ -172,7 +172,7 @@ def mebibytes(text: str) -> CapturedValue:
 
 
 def pci_address(text: str) -> str:
-    """`00000000:1B:00.0` and `1b:00.0` as sysfs writes them: `0000:1b:00.0`."""
+    """Return `00000000:1B:00.0` and `1b:00.0` as sysfs writes them: `0000:1b:00.0`."""
     domain, _, rest = text.strip().lower().rpartition(":")
     domain, _, bus = domain.rpartition(":")
     device, _, function = rest.partition(".")
@@ -183,7 +183,7 @@ def pci_address(text: str) -> str:
 
 
 def first_words(lines: Iterable[str]) -> Iterable[tuple[int, str, str]]:
-    """Line number, name and value of lines such as `State: Active`."""
+    """Yield the line number, name and value of lines such as `State: Active`."""
     for line_number, line in enumerate(lines, 1):
         name, colon, value = line.partition(":")
         if colon:
@@ -198,7 +198,7 @@ def line_span(line_number: int, line: str) -> Span:
 
 
 def measurement_reading(node: Node, sheet: FactSheet) -> Reading:
-    """Measurements, the GPU they were taken on and the release of NCCL.
+    """Return the measurements, the GPU they were taken on and the release of NCCL.
 
     The nodes of a test are not those of the job: nothing is said of them.
     """

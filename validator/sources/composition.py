@@ -124,12 +124,15 @@ class ComposedDocument(Document):
         return document.span(inner, part=part) if document is self._own else None
 
     def raw(self, path: KeyPath) -> RawScalar | None:
-        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        """Return a scalar as it is written.
+
+        None for a mapping, a list, an unknown path.
+        """
         document, inner = self._stated_in(path)
         return document.raw(inner)
 
     def resolution(self, path: KeyPath) -> Resolution | None:
-        """How the value at a path was worked out, or why not; None for plain ones."""
+        """Return how the value at a path was worked out, or why not; None if plain."""
         for length in range(len(path), 0, -1):
             outcome = self._outcomes.get(path[:length])
             if outcome is not None:
@@ -314,7 +317,7 @@ def _merge(
 def _projected(
     own: object, worked_out: object, path: KeyPath, hidden: Container[KeyPath]
 ) -> object:
-    """The tree as it stands in the file, with its texts worked out where they can be.
+    """Return the tree as in the file, with its texts worked out where possible.
 
     A text that stands for a whole block or list leaves it empty: spread out here, its
     keys would be judged as keys of this file.

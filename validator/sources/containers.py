@@ -166,7 +166,7 @@ def _state_text(sheet: FactSheet, leaf: str, setting: Setting | None) -> None:
 def _state_shared_memory(
     sheet: FactSheet, options: ContainerOptions, mounts: Sequence[ContainerMount]
 ) -> None:
-    """What lies at /dev/shm, and its size; that of the node has no limit of its own."""
+    """Return what lies at /dev/shm, and its size; the node's has no limit."""
     ipc = options.last("ipc")
     if ipc is not None:
         _state_text(sheet, _IPC, ipc)
@@ -296,7 +296,7 @@ def _doubt_on_accelerators(options: ContainerOptions) -> Setting | None:
 def _state_fabric_device(
     sheet: FactSheet, options: ContainerOptions, mounts: Sequence[ContainerMount]
 ) -> None:
-    """The devices of the network that a container sees."""
+    """Return the devices of the network that a container sees."""
     for device in options.every("devices"):
         if any(word in device.text for word in _FABRIC):
             name = device.text.partition(":")[0]
@@ -325,7 +325,7 @@ def _state_fabric_device(
 
 
 def _state_locked_memory(sheet: FactSheet, options: ContainerOptions) -> None:
-    """The limit of locked memory; an engine that sets none leaves that of the caller.
+    """Return the limit of locked memory; if none is set, the caller's stays.
 
     The capability lifts it for root alone, whom an image may not have.
     """
@@ -365,7 +365,7 @@ def _state_locked_memory(sheet: FactSheet, options: ContainerOptions) -> None:
 
 
 def state_environment(sheet: FactSheet, options: ContainerOptions) -> None:
-    """Which variables get in: those of the caller, and those that are given by name."""
+    """Return which variables get in: the caller's, and those given by name."""
     given = options.every("variables")
     names = tuple(dict.fromkeys(each.text.partition("=")[0] for each in given))
     if names:

@@ -55,7 +55,7 @@ class Context(Record):
 
 
 def context_facts(context: Context) -> FactSheet:
-    """The facts of the command line; raises UnknownName for a name nobody knows."""
+    """Return the facts of the command line; raises UnknownName."""
     sheet = FactSheet(COMMAND_LINE)
     places = dict(context.places)
     plain = {
@@ -107,21 +107,21 @@ def _version_facts(sheet: FactSheet, text: str, place: Place) -> None:
 
 
 def gpu_facts(sheet: FactSheet, text: str, place: Place) -> None:
-    """What follows from the name of a GPU; raises UnknownName."""
+    """State what follows from the name of a GPU; raises UnknownName."""
     from speccheck.validator.catalogue.hardware import resolve_accelerator  # noqa: PLC0415
 
     accelerator_facts(sheet, resolve_accelerator(text), place)
 
 
 def fabric_facts(sheet: FactSheet, text: str, place: Place) -> None:
-    """The fabric that a name stands for; raises UnknownName."""
+    """State the fabric that a name stands for; raises UnknownName."""
     from speccheck.validator.catalogue.hardware import resolve_fabric  # noqa: PLC0415
 
     sheet.state("cluster.fabric", resolve_fabric(text), place)
 
 
 def accelerator_facts(sheet: FactSheet, gpu: "Accelerator", place: Place) -> None:
-    """What follows from a GPU; parts that its name leaves open stay so."""
+    """State what follows from a GPU; parts that its name leaves open stay so."""
     peak, links = gpu.dense_teraflops.get("bf16"), gpu.nvlink_gigabytes_per_second
     known = {
         "cluster.accelerator": gpu.id,
@@ -141,7 +141,7 @@ def accelerator_facts(sheet: FactSheet, gpu: "Accelerator", place: Place) -> Non
 
 
 def instance_facts(sheet: FactSheet, text: str, place: Place) -> None:
-    """What follows from a provider's instance type; raises UnknownName."""
+    """State what follows from a provider's instance type; raises UnknownName."""
     from speccheck.validator.catalogue.hardware import resolve_instance  # noqa: PLC0415
 
     instance = resolve_instance(text)

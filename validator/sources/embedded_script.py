@@ -106,7 +106,7 @@ def value_at(data: object, path: KeyPath) -> object:
 
 
 def _script_position(words: Sequence[str]) -> int | None:
-    """Which of the words a shell takes for the script: `bash -euo pipefail -c ...`."""
+    """Return which word a shell takes for the script: `bash -euo pipefail -c ...`."""
     if not words or words[0].rpartition("/")[2] not in _SHELLS:
         return None
     takes_script = is_value = False
@@ -125,7 +125,7 @@ def _script_position(words: Sequence[str]) -> int | None:
 def _line_of(
     document: Document, words: Sequence[tuple[str, KeyPath]], known: Variables
 ) -> Source | None:
-    """One command line of quoted words."""
+    """Return one command line of quoted words."""
     lines = LineTable(document.text)
     anchors: Anchors = []
     parts: list[str] = []
@@ -175,7 +175,7 @@ def _escaped(text: str) -> str:
 
 
 def _with_references(script: str, known: Variables) -> str:
-    """`$(NAME)` of a variable, which Kubernetes replaces first, as `${NAME}`."""
+    """Return `$(NAME)` of a variable, which Kubernetes replaces first, as `${NAME}`."""
     return _REFERENCE.sub(
         lambda match: f"${{{match[1]}}}" if match[1] in known else match[0], script
     )
@@ -233,7 +233,7 @@ def _unescaped_sign(escape: str) -> str:
 
 
 def _origin(anchors: Anchors, offset: int) -> int:
-    """Where a character of the script stands: as far behind the last anchor as here."""
+    """Return where a character of the script stands, by the last anchor before it."""
     index = bisect_right(anchors, offset, key=itemgetter(0)) - 1
     here, there = anchors[max(index, 0)]
     return max(0, there + offset - here)
@@ -274,7 +274,7 @@ class _Embedded(Source):
         return self._own_text
 
     def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
-        """On which lines of the file lines of the script stand."""
+        """Return on which lines of the file the lines of the script stand."""
         mover = _Mover(self._own_text, self._origins)
         return tuple([mover.line(line) for line in lines])
 

@@ -38,7 +38,7 @@ _CERTAIN = frozenset({"run.framework", "run.uses_torch"})
 
 
 def without_defaults(reading: Reading, gaps: tuple[ReadingGap, ...]) -> Reading:
-    """The reading with the framework's defaults unknown: the missing file may differ.
+    """Return the reading with the framework's defaults unknown for a missing file.
 
     Changes the fact sheet, which is the reading's own.
     """
@@ -53,7 +53,7 @@ def without_defaults(reading: Reading, gaps: tuple[ReadingGap, ...]) -> Reading:
 
 
 def without_sentinels(reading: Reading) -> Reading:
-    """The reading without amounts that are none: -1 that means the checkpoint's.
+    """Return the reading without amounts that are none: -1 that means the checkpoint's.
 
     What a reader has made of such a value stands where the field can hold it. Changes
     the fact sheet, which is the reading's own.
@@ -77,7 +77,7 @@ def without_sentinels(reading: Reading) -> Reading:
 
 
 def _without_sentinel(fact: Fact, meanings: Mapping[tuple[str, str], str]) -> Fact:
-    """The fact as it is, or as unknown where a sentinel was taken for an amount."""
+    """Return the fact, or an unknown one if a sentinel was taken for an amount."""
     meaning = next(
         (
             meaning
@@ -97,7 +97,7 @@ def _without_sentinel(fact: Fact, meanings: Mapping[tuple[str, str], str]) -> Fa
 def with_reasons(
     leaves: dict[str, Value[Any]], gaps: Iterable[ReadingGap]
 ) -> dict[str, Value[Any]]:
-    """The leaves, and for each that nothing speaks of the gap that it may lie in."""
+    """Return the leaves; those that nothing speaks of with the gap they may lie in."""
     gap = next(iter(gaps), None)
     if gap is None:
         return leaves
@@ -285,7 +285,7 @@ def _search(
 def _reason_of_folder(
     where: str, name: str, excludes: Excludes | None
 ) -> PassedOverReason | None:
-    """Why a folder is not searched; None for one that is."""
+    """Return why a folder is not searched; None for one that is."""
     if name.startswith("."):
         return "hidden_folder"
     if name in _SKIPPED_FOLDERS:
@@ -299,7 +299,7 @@ def _reason_of_folder(
 def _reason_of_file(
     where: str, name: str, excludes: Excludes | None
 ) -> PassedOverReason | None:
-    """Why a file below a folder is not read; None for one that is."""
+    """Return why a file below a folder is not read; None for one that is."""
     if not is_searched(name):
         if name in _SKIPPED_FILES:
             return "requirements"
@@ -447,7 +447,7 @@ _SURE = 0.7  # at which a format is believed over the one that the user names
 
 
 def _of_other_format(source: Source, readers: Readers, format_id: str) -> FileStatus:
-    """The status of a file of which nothing is of the format that the user names."""
+    """Return the status of a file that holds nothing of the format the user names."""
     recognised = _read(source, readers, None)
     remedy = "name the format that it has"
     if recognised:
@@ -482,7 +482,7 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Reco
 
 
 def _read_capture(source: Source, readers: Readers) -> _Recognised | None:
-    """What a tool printed of a machine; raises ReadError for XML that none did."""
+    """Return what a tool printed of a machine; raises ReadError for other XML."""
     detection = readers.detect_capture(source)
     reader = readers.find(detection.format) if detection else None
     if detection is None or not isinstance(reader, CaptureReader):
@@ -627,13 +627,13 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Recognis
 
 
 def _is_surely_other(document: Document, readers: Readers) -> bool:
-    """Whether a document that does not look like the named format is another's."""
+    """Return whether a document unlike the named format is surely another's."""
     detection = readers.detect_document(document)
     return detection is not None and detection.confidence >= _SURE
 
 
 def _states_something(item: _Recognised) -> bool:
-    """Whether a document that does not look like its format states a value in it."""
+    """Return whether a document unlike its format still states a value in it."""
     return any(
         fact.status == "stated"
         for reading in item.readings

@@ -160,13 +160,13 @@ def _quotient(values: list[object]) -> float:
 
 
 def _true_quotient(values: list[object]) -> object:
-    """A whole number where it comes out even, as the counts of a file are meant."""
+    """Return a whole number if it comes out even, as a file's counts are meant."""
     quotient = _quotient(values)
     return int(quotient) if quotient.is_integer() else quotient
 
 
 def _choice(values: list[object]) -> object:
-    """`if:condition,then,else`."""
+    """Return the choice of `if:condition,then,else`."""
     condition, *branches = values
     if len(branches) != 2:  # noqa: PLR2004 - then, else
         message = "if needs a condition and two values"
@@ -175,7 +175,7 @@ def _choice(values: list[object]) -> object:
 
 
 def _decoded(values: list[object]) -> object:
-    """`oc.decode`: a text as the number, truth value or null that it writes."""
+    """Return the value of `oc.decode`: the number, truth value or null in a text."""
     text = values[0]
     if not isinstance(text, str):
         return text
@@ -186,7 +186,7 @@ _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
 def _parsed(text: str, words: Mapping[str, object]) -> object:
-    """The number or the word that a text writes, or the text itself."""
+    """Return the number or the word that a text writes, or the text itself."""
     if text.lower() in words:
         return words[text.lower()]
     number = parse_number(text)
@@ -284,7 +284,10 @@ class _Interpolation:
         self._steps = 0
 
     def node(self, path: KeyPath, raw: object) -> object:
-        """The value at a path; a text that cannot be worked out stands as written."""
+        """Return the value at a path.
+
+        A text that cannot be worked out stands as written.
+        """
         if isinstance(raw, str) and "${" in raw:
             try:
                 return self._text(path, raw)
@@ -425,7 +428,7 @@ class _Interpolation:
     def _selected(
         self, path: KeyPath, arguments: list[str], sources: dict[KeyPath, object]
     ) -> object:
-        """`oc.select:key,default`: the key where it is there, else the default."""
+        """Return the value of `oc.select:key,default`: the key, else the default."""
         target = str(self._argument(path, arguments[0], sources))
         result = self._target(path, target)
         if self._find(result) is not _MISSING:
@@ -468,7 +471,7 @@ class _Interpolation:
         return value
 
     def _target(self, path: KeyPath, text: str) -> KeyPath:
-        """`a.b[0]` from the top; `.x` beside the text, `..x` one level above it.
+        """Return the path: `a.b[0]` from the top, `.x` beside the text, `..x` above.
 
         A recipe that is composed below a key (`training.run.name` in a file without
         `training`) names itself with that key.
@@ -490,7 +493,7 @@ class _Interpolation:
         return (*above, *(steps[1:] if is_mounted else steps))
 
     def _find(self, path: KeyPath) -> object:
-        """The raw node at a path, through nodes that are references themselves."""
+        """Return the raw node at a path, through nodes that are references."""
         node = self.data
         for depth, step in enumerate(path):
             if isinstance(node, str) and "${" in node:
@@ -513,7 +516,7 @@ def _child(node: object, step: str | int) -> object:
 
 
 def _environment(arguments: list[str]) -> object:
-    """`oc.env:NAME,default`: the variable is not seen here, the default may be."""
+    """Return the value of `oc.env:NAME,default`, unseen here; maybe the default."""
     name = arguments[0]
     if len(arguments) == 1:
         message = f"the environment variable {name} is not known from here"
@@ -522,7 +525,7 @@ def _environment(arguments: list[str]) -> object:
 
 
 def literal(text: str) -> object:
-    """An argument as OmegaConf's grammar reads it: a number, a word, a quoted text."""
+    """Return an argument by OmegaConf's grammar: a number, a word, a quoted text."""
     result = _parsed(text, {**_WORDS, "none": None})
     return unquoted(result) if isinstance(result, str) else result
 

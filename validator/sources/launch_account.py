@@ -431,7 +431,7 @@ def _rendezvous(
 
 
 def _is_static(backend: Value[str], written: _Command) -> bool:
-    """Whether ranks are those that launchers take; false where that is not sure."""
+    """Return whether ranks are those that launchers take; false if not sure."""
     launcher, given = written.launcher, written.given
     if launcher in _ALWAYS_STATIC or launcher in _FRONT_ENDS:
         return True

@@ -213,7 +213,7 @@ def launch_of(command: ShellCommand) -> LaunchCommand | None:
 
 
 def _launcher(words: Sequence[ShellWord]) -> tuple[int, str] | None:
-    """Where the launcher's name stands: after srun, nohup, docker and the like."""
+    """Return where the launcher's name stands: after srun, nohup, docker, ..."""
     for position, word in enumerate(words):
         name = base_name(word)
         following = words[position + 1].text if position + 1 < len(words) else ""
@@ -232,7 +232,7 @@ def _launcher(words: Sequence[ShellWord]) -> tuple[int, str] | None:
 
 
 def _behind_dashes(words: Sequence[ShellWord], start: int) -> tuple[int, str] | None:
-    """Where a launcher stands that a program submits: `submit.py ... -- torchrun`."""
+    """Find the launcher that a program submits: `submit.py ... -- torchrun`."""
     for position in range(start, len(words)):
         if words[position].text == "--":
             submitted = _launcher(words[position + 1 :])
@@ -285,7 +285,7 @@ def _program_follows(words: Sequence[ShellWord]) -> bool:
 
 
 def _is_training(options: Sequence[ShellWord], program: Sequence[ShellWord]) -> bool:
-    """Whether there is a program, and it is none that tests, installs or evaluates."""
+    """Return whether a program trains: it does not test, install or evaluate."""
     if not program:
         return any(not word.resolved for word in options)
     first = program[0]
@@ -303,7 +303,7 @@ def _is_other_module(name: str) -> bool:
 
 
 def mentions_only(command: ShellCommand) -> bool:
-    """Whether a command names its words without running them: `echo`, `pip install`."""
+    """Return whether a command only names its words: `echo`, `pip install`."""
     names = [base_name(word) for word in command.words[:4]]
     if names[:1] == ["sudo"]:
         del names[0]
@@ -318,7 +318,7 @@ def base_name(word: ShellWord) -> str:
 
 
 def starts_tasks(command: ShellCommand) -> bool:
-    """Whether srun or mpirun starts what the command runs, once for each task."""
+    """Return whether srun or mpirun starts what the command runs, once a task."""
     return any(
         base_name(word) in _TASK_STARTERS
         for item in with_outer(command)
@@ -334,7 +334,7 @@ def with_outer(command: ShellCommand | None) -> Iterator[ShellCommand]:
 
 
 def python_program(command: ShellCommand) -> ShellWord | None:
-    """The training program that a command gives to Python, with or without launcher."""
+    """Return the training program that a command gives to Python or a launcher."""
     if mentions_only(command):
         return None
     by_python = False
@@ -399,7 +399,7 @@ def word_place(file: str, key: str, word: ShellWord) -> Place:
 
 
 def last_options(text_lists: Iterable[Option]) -> dict[str, Option]:
-    """The options by flag; as argument parsers do, the last of equal ones counts."""
+    """Return the options by flag; as in argument parsers, the last of equals counts."""
     return {flag: (flag, values, word) for flag, values, word in text_lists}
 
 
@@ -523,7 +523,7 @@ def references(source: Source) -> tuple[Reference, ...]:
 
 
 def names_files_as_they_lie(source: Source) -> bool:
-    """Whether a script names files as they lie: it neither moves nor writes any.
+    """Return whether a script names files as they lie, neither moved nor written.
 
     Its logs count for nothing.
     """
@@ -539,7 +539,7 @@ def names_files_as_they_lie(source: Source) -> bool:
 
 
 def _may_train(command: ShellCommand) -> bool:
-    """Whether a command beside a launch may start the training: not `bash setup.sh`."""
+    """Return whether a command beside a launch may train: not `bash setup.sh`."""
     return launch_of(command) is not None or starts_tasks(command)
 
 
@@ -580,7 +580,7 @@ def openings(source: Source) -> tuple[Opening, ...]:
 
 
 def _starts_training(command: ShellCommand) -> bool:
-    """Whether a command starts a training whose environment is that of the script."""
+    """Return whether a command starts a training in the script's environment."""
     return launch_of(command) is not None or (
         python_program(command) is not None and not mentions_only(command)
     )
@@ -599,7 +599,7 @@ def _is_script(word: ShellWord) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Whether it is one word: the script of `bash -c '...; ./run.sh'` is none."""
+    """Return whether it is one word, unlike the script of `bash -c '...; ./run.sh'`."""
     return not any(sign in text for sign in " \t\n;")
 
 
@@ -670,7 +670,7 @@ class MpiRun(Record):
 
 
 def mpi_run_of(command: ShellCommand | None) -> MpiRun | None:
-    """How MPI starts what a command runs, itself or a command that holds it."""
+    """Return how MPI starts what a command runs, itself or a command that holds it."""
     while command is not None:
         for position, word in enumerate(command.words[:_WRAPPERS]):
             if base_name(word) in _STARTERS:
@@ -720,14 +720,14 @@ def _count(option: Option) -> ProcessCount | None:
 
 
 def _mapped(option: Option) -> ProcessCount | None:
-    """`ppr:8:node`; other mappings do not tell the processes of a node."""
+    """Return the processes of `ppr:8:node`; other mappings do not state a node's."""
     flag, values, _ = option
     match = _PER_NODE.match(values[0].text) if values else None
     return ProcessCount(int(match[1]), flag, values[0]) if match is not None else None
 
 
 def _host_counts(text: str) -> dict[str, int]:
-    """`a:8,b:8`, and names without a number, each for one process."""
+    """Return counts of `a:8,b:8`, and of names without a number, one process each."""
     counts: dict[str, int] = {}
     for part in text.split(","):
         name, _, number = part.strip().partition(":")

@@ -42,7 +42,7 @@ FALSE_TEXTS = frozenset({"false", "no", "off", "0"})
 
 
 def placeholder(value: object) -> Unusable | None:
-    """Texts that stand for a value that another tool fills in."""
+    """Return why a text stands for a value that another tool fills in; else None."""
     if not isinstance(value, str):
         return None
     if value == "auto":
@@ -64,14 +64,17 @@ def integer(value: object) -> object:
 
 
 def integer_text(value: object) -> object:
-    """A whole number that may be written as text: flags, and loaders that coerce."""
+    """Return a whole number, written as text too: flags, and loaders that coerce."""
     if isinstance(value, str) and (number := parse_number(value)) is not None:
         value = number
     return integer(value)
 
 
 def number(value: object) -> object:
-    """A finite number; texts such as `2e-5` count, since their loader coerces them."""
+    """Return a finite number.
+
+    Texts such as `2e-5` count, since their loader coerces them.
+    """
     if isinstance(value, bool):
         return Unusable(f"{value} is not a number", is_invalid=True)
     if isinstance(value, str):
@@ -99,7 +102,7 @@ def parse_number(text: str) -> float | None:
 
 
 def boolean(value: object) -> object:
-    """True or false, also in the words that YAML 1.1 and argument parsers take."""
+    """Return true or false, also in the words of YAML 1.1 and argument parsers."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and value in {0, 1}:
@@ -123,7 +126,7 @@ def text(value: object) -> object:
 
 
 def texts(value: object) -> object:
-    """One text, or a list of them."""
+    """Return one text, or a list of them."""
     every = value if isinstance(value, list) else [value]
     result = tuple(item for item in every if isinstance(item, str) and item)
     if not every or len(result) != len(every):
@@ -138,12 +141,12 @@ def lower_text(value: object) -> object:
 
 
 def minutes(value: object) -> object:
-    """Minutes as seconds."""
+    """Return the minutes as seconds."""
     return _scaled(value, 60.0)
 
 
 def mebibytes(value: object) -> object:
-    """MiB as bytes."""
+    """Return MiB as bytes."""
     scaled = _scaled(value, 2.0**20)
     return int(scaled) if isinstance(scaled, float) else scaled
 
@@ -191,7 +194,10 @@ class TabulatedDefault(Record):
 
 
 def section(value: object, *names: str) -> Mapping[str, object]:
-    """The mapping at `value` or at the names below it; empty for anything else."""
+    """Return the mapping at `value` or at the names below it.
+
+    Empty for anything else.
+    """
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
@@ -277,7 +283,7 @@ def add_defaults(sheet: FactSheet, defaults: Iterable[Fact]) -> None:
 
 
 def fixed_defaults(note: str, values: Mapping[str, object]) -> tuple[Fact, ...]:
-    """Defaults that need no table: the framework cannot do otherwise."""
+    """Return the defaults that need no table: the framework cannot do otherwise."""
     return tuple(
         Fact(leaf, value, "default", (), note) for leaf, value in values.items()
     )
@@ -290,7 +296,7 @@ def tabulated_defaults(
     version: FrameworkVersion | None = None,
     group: str = "",
 ) -> tuple[Fact, ...]:
-    """The defaults that hold in `version`, or in every tabulated one when it is None.
+    """Return the defaults in `version`, or in every tabulated one if it is None.
 
     A default of null is handed to the conversion like any other.
     """
@@ -322,7 +328,7 @@ def texts_for_values(
     catalogue: FrameworkKeys | None,
     is_fatal: Callable[[KeyPath], bool | None],
 ) -> tuple[LoadedAs, ...]:
-    """Texts where the framework's table expects a number or a switch.
+    """Return the texts where the framework's table expects a number or a switch.
 
     Args:
         keys: of the file, as its own loader reads them.
@@ -349,7 +355,7 @@ def texts_for_values(
 
 
 def _expected(text: str, path: KeyPath, catalogue: FrameworkKeys) -> str:
-    """What the table expects instead of a text that reads like it; else nothing."""
+    """Return what the table expects instead of a text that reads like it."""
     if text[:1] in _NUMBER_STARTS and parse_number(text) is not None:
         wanted = _types(path, catalogue)
         if wanted == {"int"}:
@@ -369,7 +375,7 @@ def _types(path: KeyPath, catalogue: FrameworkKeys) -> set[str]:
 def words_loaded_as_false(
     document: Document, keys: Iterable[str], *, fatal: bool
 ) -> tuple[LoadedAs, ...]:
-    """Top-level keys where YAML 1.1 reads the word `no` as false."""
+    """Return the top-level keys where YAML 1.1 reads the word `no` as false."""
     data = section(document.data)
     loaded_values: list[LoadedAs] = []
     for key in keys:

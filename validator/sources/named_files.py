@@ -106,7 +106,7 @@ def _ways_up(name: str) -> list[str]:
 
 
 def _is_path(target: str) -> bool:
-    """Whether it is a relative path of a configuration file, as it stands."""
+    """Return whether it is a relative path of a configuration file, as it stands."""
     return (
         target.endswith(_SUFFIXES)
         and not os.path.isabs(target)
@@ -121,7 +121,7 @@ def _normal(target: str) -> str:
 
 
 def _has_others(folder: str, name: str) -> bool:
-    """Whether a folder holds configuration files beside the naming one."""
+    """Return whether a folder holds configuration files beside the naming one."""
     try:
         names = os.listdir(folder or ".")
     except OSError:

@@ -285,7 +285,10 @@ class Members:
     def begun(
         self, writer: Writer, address: str, id_: str, span: Span
     ) -> CommunicatorMember:
-        """A member that begins; addresses of gone communicators are used again."""
+        """Return a member that begins.
+
+        Addresses of gone communicators are used again.
+        """
         self._starters.add(writer.of_process)
         member = self._of_address.get((writer.of_process, address))
         if member is not None and (
@@ -314,7 +317,7 @@ class Members:
         return member
 
     def building(self, writer: Writer) -> None:
-        """A thread begins another communicator without naming it yet."""
+        """Note that a thread begins another communicator without naming it yet."""
         member = self._of_thread.get(writer)
         is_old = writer.of_process not in self._starters
         if member is not None and member.is_complete and is_old:
@@ -864,7 +867,7 @@ class _Leaves:
             self._put(name, len(result), next(iter(result.values()), self._first))
 
     def _ranks(self) -> None:
-        """How many there are, and how far each of them came."""
+        """State how many there are, and how far each of them came."""
         group = self._group
         named = [member for member in group.members if member.rank >= 0]
         if group.ranks:
@@ -927,7 +930,7 @@ def _add_one(facts: Facts, name: str, others: Iterable[Facts]) -> None:
 
 
 def _add_network(facts: Facts) -> None:
-    """The network and its plugin, as far as they are told in other words."""
+    """Add the network and its plugin, as far as other lines state them."""
     if not facts.of("network"):
         names = ("assigned", "link_network", "has_IB", "has_Socket")
         result = next((facts.of(name) for name in names if facts.of(name)), {})

@@ -106,7 +106,7 @@ def _may_pin(folder: str) -> bool:
 
 
 def _is_stream(file: ReadFile) -> bool:
-    """Whether a file came from standard input, so that nothing lies beside it."""
+    """Return whether a file came from standard input, with nothing beside it."""
     return file.status.path == "stdin"
 
 
@@ -141,7 +141,7 @@ def _agree(text: str, most: str) -> bool:
 
 
 def version_of(text: str | None) -> FrameworkVersion | None:
-    """A version that cannot be read is not known; the command line refuses it."""
+    """Return the version; None where it cannot be read, which an option refuses."""
     try:
         return parse_version(text) if text else None
     except ValueError:
@@ -151,7 +151,7 @@ def version_of(text: str | None) -> FrameworkVersion | None:
 def with_version(
     keyed: KeyedFile, value: Value[str], main: str | None, versions: Versions
 ) -> KeyedFile:
-    """The keys of a file with the release by which they are judged, and who says so.
+    """Return a file's keys with the release that judges them, and who states it.
 
     Args:
         keyed: the keys of a file.
@@ -174,11 +174,11 @@ def with_version(
 
 
 def is_named(table: FrameworkKeys, name: str | None) -> bool:
-    """Whether a framework is the one of a table, or one whose releases it knows."""
+    """Return whether a framework is a table's, or one whose releases it knows."""
     return name in {table.framework, table.family} or name in _others(table)
 
 
 @cache
 def _others(table: FrameworkKeys) -> frozenset[str | None]:
-    """The frameworks of its releases: a table of Hugging Face also has those of TRL."""
+    """Return the table's other frameworks: Hugging Face's also has those of TRL."""
     return frozenset(parse_version(text).framework for text in table.versions)

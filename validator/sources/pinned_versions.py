@@ -67,7 +67,7 @@ _FIRST_CALENDAR_NUMBER = 20  # 24.05 is a month, and no release of these package
 
 
 def versions_of_image(image: str) -> tuple[tuple[str, str], ...]:
-    """Package and release for each package that the name of an image tells.
+    """Return the package and release for each package that an image's name states.
 
     Args:
         image: `[registry/]repository[:tag][@digest]`; anything else gives nothing.
@@ -84,7 +84,7 @@ def versions_of_image(image: str) -> tuple[tuple[str, str], ...]:
 
 
 def _parts(image: str) -> tuple[str, str]:
-    """Repository and tag, the registry left on the repository."""
+    """Return the repository and tag, the registry left on the repository."""
     name = image.strip().partition("@")[0].lower()
     head, colon, tag = name.rpartition(":")
     if not colon or "/" in tag or "$" in tag or "{" in tag:
@@ -190,7 +190,7 @@ def normalized(name: str) -> str:
 
 
 def is_requirement_file(name: str) -> bool:
-    """Whether a file of this name holds requirements and no training configuration."""
+    """Return whether a file of this name holds requirements, no configuration."""
     return _pins_of(name) is not None
 
 
@@ -219,7 +219,7 @@ def pinned_versions(folder: str) -> tuple[StatedVersion, ...]:
 
 @lru_cache(maxsize=64)
 def _requirement_files(folder: str, changed: int) -> tuple[str, ...]:
-    """Names in the folder, as it was when it last changed."""
+    """Return the names in the folder, as of its last change."""
     del changed
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries if is_requirement_file(entry.name)]
@@ -252,7 +252,7 @@ def _pins_in(path: str, size: int, changed: int) -> tuple[StatedVersion, ...]:
 
 
 def _is_release(text: str) -> bool:
-    """Not `2.4.*`, and no state between releases, which may lack keys of its number."""
+    """Return whether it is a release, not `2.4.*` nor a state between releases."""
     return ".dev" not in text and "*" not in text and text != "0.0.0"
 
 
@@ -289,7 +289,7 @@ def _requirements(text: str) -> Iterator[_Pin]:
 
 
 def _holds_on_linux(rest: str) -> bool:
-    """Whether a pin holds where training runs: with no marker, or one for Linux."""
+    """Return whether a pin holds for training: without a marker, or for Linux."""
     if not rest.startswith(";"):
         return True
     marker = rest.partition("#")[0].partition("--")[0].lower()
@@ -305,14 +305,14 @@ def _pipfile(text: str) -> Iterator[_Pin]:
 
 
 def _environment(text: str) -> Iterator[_Pin]:
-    """Conda pins with `=`, and what it installs with pip below with `==`."""
+    """Yield Conda's pins with `=`, and its pins for pip with `==`."""
     for match in _CONDA.finditer(text):
         pin = _pin(match)
         yield pin._replace(package=_CONDA_NAMES.get(pin.package, pin.package))
 
 
 def _project(text: str) -> Iterator[_Pin]:
-    """`dependencies` of the project, as PEP 621 and as Poetry write them."""
+    """Yield `dependencies` of the project, as PEP 621 and as Poetry write them."""
     tables = [(match["name"].strip(), match.end()) for match in _TABLE.finditer(text)]
     ends = [*(start for _, start in tables[1:]), len(text)]
     for (name, start), end in zip(tables, ends, strict=True):

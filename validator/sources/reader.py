@@ -90,11 +90,14 @@ class Source:
         return self.text
 
     def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
-        """On which lines of the file lines of the own text stand."""
+        """Return on which lines of the file the lines of this text stand."""
         return lines
 
     def line(self, number: int) -> str:
-        """A line by its number, from 1, without its end; empty behind the last."""
+        """Return a line by its number, from 1, without its end.
+
+        Empty behind the last.
+        """
         if self._lines is None:
             self._lines = self.text.split("\n")
         if number > len(self._lines):
@@ -151,7 +154,7 @@ def guess_language(name: str, text: str) -> Language:
 
 
 def _is_shell(text: str) -> bool:
-    """By a shebang, a directive of Slurm, or a first line that assigns a variable."""
+    """Return whether it is shell: a shebang, a directive of Slurm, or an assignment."""
     start = text.lstrip()[:4000]
     if start.startswith("#!") or "\n#SBATCH" in start:
         return True
@@ -210,7 +213,7 @@ class FactSheet:
         return self.document.place(path)
 
     def state(self, name: str, value: object, at: KeyPath | Place) -> None:
-        """The file states the value of a leaf: there, at another key, by arithmetic."""
+        """State value of a leaf from the file: there, at another key, by arithmetic."""
         place, resolution = self._where(at)
         places: tuple[Place, ...] = (place,)
         status: Status = "stated"
@@ -224,19 +227,19 @@ class FactSheet:
         self.facts.append(Fact(name, value, status, places, note))
 
     def derive(self, name: str, value: object, note: str, *at: KeyPath | Place) -> None:
-        """The file states something from which the value of a leaf follows."""
+        """Derive the value of a leaf from something that the file states."""
         places = tuple(self._where(item)[0] for item in at)
         self.facts.append(Fact(name, value, "derived", places, note))
 
     def default(self, name: str, value: object, note: str) -> None:
-        """Nothing is stated and the framework's own default holds; `note` says whose.
+        """State the framework's own default, as nothing is stated; `note` says whose.
 
         Loses against any statement or derivation of another source.
         """
         self.facts.append(Fact(name, value, "default", (), note))
 
     def unusable(self, name: str, reason: str, at: KeyPath | Place) -> None:
-        """Something is stated that cannot be worked out from the files alone."""
+        """State something that cannot be worked out from the files alone."""
         place, resolution = self._where(at)
         if resolution is not None and not resolution.is_known:
             reason = resolution.note
@@ -455,6 +458,6 @@ def _twice(document: Document) -> list[TwiceStatedKey]:
 
 
 def _one_line(lines: list[str], span: Span) -> str:
-    """Key and value where they stand on one line, else nothing to compare by."""
+    """Return key and value if they stand on one line, else nothing to compare by."""
     text = lines[span.line - 1].strip().rstrip(",") if span.line <= len(lines) else ""
     return "" if text.endswith((":", "{", "[", "|", ">")) else text

@@ -134,7 +134,7 @@ class Readers:
         return best(scores)
 
     def detect_script(self, source: Source) -> Detection | None:
-        """The main format of a script: all its readers read it, this one names it."""
+        """Return the format that names a script; all readers of its formats read it."""
         readers = self.of_scripts(source)
         return best([(reader.detect(source), reader.format) for reader in readers])
 
@@ -149,7 +149,7 @@ _RUN_RECORD = "_wandb"
 
 
 def _is_of_hydra(document: Document) -> bool:
-    """Whether it is a part that Hydra puts together with others, or makes a class of.
+    """Return whether it is a part that Hydra composes, or makes a class of.
 
     Such a part has the keys of its class alone, whichever framework has keys like them.
     """
@@ -204,7 +204,7 @@ def _index() -> _Index:
 
 
 def _indexed(modules: Iterable[str]) -> _Index:
-    """Return the index of these modules, imported to be asked."""
+    """Return the index of these modules, which it imports."""
     formats: dict[str, str] = {}
     scripts: dict[str, list[str]] = {}
     by_key: dict[str, list[str]] = {}
@@ -252,7 +252,7 @@ _LESS_SURE = 0.8
 
 
 def template_format(source: Source, readers: Readers) -> Detection | None:
-    """The format of a template with every open place filled by a word, or None."""
+    """Return the format of a template with each gap filled by a word, or None."""
     kept = [row for row in source.text.splitlines() if not _STATEMENT_LINE.match(row)]
     text = _EXPRESSION.sub(_STAND_IN, "\n".join(kept))
     if source.language == "json":

@@ -55,7 +55,7 @@ def holds_package(path: str, packages: Iterable[str]) -> bool:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path leads into the repository of a folder, links followed."""
+    """Return whether a path leads into the repository of a folder, links followed."""
     root = repository_of(os.path.abspath(folder))
     return root is None or _lies_in(os.path.realpath(path), os.path.realpath(root))
 

@@ -25,7 +25,7 @@ _SPARE_LOOKS = 64
 
 
 def next_plan(judgement: SearchJudgement) -> SearchPlan | None:
-    """What to measure next; None where nothing is left to find out."""
+    """Return what to measure next; None where nothing is left to find out."""
     suspects = judgement.hosts("suspect")
     cleared = [node for node in judgement.nodes if node.verdict == "cleared"]
     if not suspects:
@@ -43,7 +43,7 @@ def next_plan(judgement: SearchJudgement) -> SearchPlan | None:
 
 
 def _anew(hosts: Sequence[str], size: int = 0) -> SearchPlan | None:
-    """A tournament of its own, in smaller sets, where the last told nothing."""
+    """Return a tournament of its own, in smaller sets, after one without result."""
     if len(hosts) <= 1:
         return None
     if size > 2 * PAIR:
@@ -52,7 +52,7 @@ def _anew(hosts: Sequence[str], size: int = 0) -> SearchPlan | None:
 
 
 def _size(judgement: SearchJudgement, suspects: Iterable[str]) -> int:
-    """The smallest sets in which a suspect was slow."""
+    """Return the size of the smallest sets in which a suspect was slow."""
     wanted = {*suspects}
     return min(
         len(trial.hosts)
@@ -63,7 +63,7 @@ def _size(judgement: SearchJudgement, suspects: Iterable[str]) -> int:
 
 
 def _by_set(judgement: SearchJudgement, suspects: Iterable[str]) -> list[list[str]]:
-    """Suspects, those together that were slow in one set."""
+    """Return the suspects, those together that were slow in one set."""
     wanted = {*suspects}
     taken: set[str] = set()
     text_lists: list[list[str]] = []
@@ -82,7 +82,7 @@ def _left(hosts: Iterable[str], wanted: set[str]) -> int:
 
 
 def _met(judgement: SearchJudgement, suspects: set[str]) -> dict[str, set[str]]:
-    """With whom each suspect has measured."""
+    """Return with whom each suspect has measured."""
     result: dict[str, set[str]] = {host: set() for host in suspects}
     for condition in judgement.conditions:
         for trial in condition.sets.trials:
@@ -97,7 +97,7 @@ def follow_up(
     size: int,
     met: dict[str, set[str]],
 ) -> SearchPlan | None:
-    """Rounds of sets of that size; None where too few nodes are cleared for any.
+    """Return rounds of sets of that size; None where too few nodes are cleared for any.
 
     Args:
         suspects: those together that were slow in one set.
@@ -126,7 +126,7 @@ def follow_up(
 def _suspects_in_a_set(
     suspects: Sequence[Sequence[str]], cleared: int, size: int
 ) -> int | None:
-    """How many suspects share a set: the fewest for which one round is enough."""
+    """Return how many suspects share a set: the fewest that one round takes."""
     largest = max(map(len, suspects))
     most = min(max(1, largest // 2), size - 1) if size > 1 else 1
     for number in range(1, most + 1):
@@ -143,7 +143,7 @@ def _rounds(
     met: dict[str, set[str]],
     turn: int,
 ) -> list[Round]:
-    """Each piece once, in as many rounds as the cleared nodes need."""
+    """Return each piece once, in as many rounds as the cleared nodes need."""
     rounds: list[Round] = []
     left = list(pieces)
     while left:
@@ -168,7 +168,7 @@ def _rounds(
 def _partners(
     piece: Hosts, free: dict[str, None], number: int, met: dict[str, set[str]]
 ) -> list[str]:
-    """Free nodes, those first that nobody of the piece has met."""
+    """Return free nodes, those first that none of the suspects has met."""
     known: set[str] = set().union(*(met.get(host, set()) for host in piece))
     looked = [*islice(free, 4 * number + _SPARE_LOOKS)]
     looked.sort(key=lambda host: host in known)
@@ -211,7 +211,7 @@ class SearchOutcome(Record):
 def outcome_of(
     judgement: SearchJudgement, plans: Iterable[SearchPlan], not_read: tuple[str, ...]
 ) -> SearchOutcome:
-    """The answer; nobody is cleared by what is missing."""
+    """Return the answer; nobody is cleared by what is missing."""
     planned = _planned(judgement, tuple(plans))
     is_missing = planned is not None and bool(planned.missing)
     answer: Answer
@@ -262,7 +262,7 @@ class _Names:
             self._by_short[short] = None if short in self._by_short else name
 
     def measured(self, name: str) -> str:
-        """The name in the results; empty where they have none, or several."""
+        """Return the name in the results; empty where they have none, or several."""
         if name in self._names:
             return name
         text = self._by_short.get(_short(name)) or ""

@@ -66,7 +66,7 @@ class Sorted(Record):
 
 
 def sorted_runs(runs: Iterable[CollectiveRun]) -> Sorted:
-    """The runs by their conditions, the smallest sets first."""
+    """Return the runs by their conditions, the smallest sets first."""
     left_out: Counter[str] = Counter()
     by_conditions: dict[SetConditions, list[CollectiveRun]] = {}
     for run in runs:
@@ -87,7 +87,7 @@ def sorted_runs(runs: Iterable[CollectiveRun]) -> Sorted:
 
 
 def _unusable(run: CollectiveRun) -> str:
-    """Why a run cannot be compared with any other; empty where it can."""
+    """Return why a run cannot be compared with any other; empty where it can."""
     hosts = run.hosts.value
     if not hosts:
         return "names no hosts"
@@ -99,7 +99,7 @@ def _unusable(run: CollectiveRun) -> str:
 
 
 def hosts_of(run: CollectiveRun) -> tuple[str, ...]:
-    """The nodes of a run by name, each once."""
+    """Return the nodes of a run by name, each once."""
     return tuple(sorted({host for host in run.hosts.value or () if host}))
 
 
@@ -169,7 +169,7 @@ def _fault(run: CollectiveRun, *, has_ended_early: bool) -> str:
 
 
 def _one_of(trials: Sequence[Trial]) -> Trial:
-    """One trial of those that repeat it at once: the median, and any fault."""
+    """Return one trial for those that repeat it at once: the median, and any fault."""
     if len(trials) == 1:
         return trials[0]
     rates = [trial.bytes_per_second for trial in trials if trial.bytes_per_second]
@@ -244,7 +244,7 @@ class SearchJudgement(Record):
     left_out: tuple[tuple[str, int], ...]
 
     def hosts(self, verdict: Verdict) -> tuple[str, ...]:
-        """The nodes of that verdict."""
+        """Return the nodes of that verdict."""
         return tuple(node.host for node in self.nodes if node.verdict == verdict)
 
     @property
@@ -272,7 +272,7 @@ class SearchJudgement(Record):
         )
 
     def of(self, node: JudgedNode) -> tuple[JudgedSets, Peers]:
-        """The sets and the peers by which a node was judged."""
+        """Return the sets and the peers by which a node was judged."""
         for condition in self.conditions:
             if (
                 condition.sets.conditions == node.conditions
@@ -311,7 +311,7 @@ def _judged(sets: Comparable, limits: Limits) -> JudgedSets:
 
 
 def _peers(trials: Sequence[Trial], limits: Limits) -> Peers:
-    """What is usual of sets without a slow member.
+    """Return what is usual of sets without a slow member.
 
     A slow node may be in half of all sets, as in all pairs of four. So nodes are first
     compared by the best that each of them reached, and then the sets of those that are
@@ -386,7 +386,7 @@ class _Tournament:
         return bool(trial.fault) or rate is None or rate < least
 
     def node(self, host: str) -> JudgedNode:
-        """What all sets of one node say of it."""
+        """Return what all sets with the node say of it."""
         own = self.by_host[host]
         slow = [trial for trial in own if self._is_slow(trial)]
         is_proven = host in self._proven
@@ -439,7 +439,7 @@ class _Tournament:
         return "suspect", self._doubt(against, fast, partners, of_all)
 
     def _is_no_swing(self, beyond: Sequence[Trial]) -> bool:
-        """Whether sets that were slow by more than swings are enough, at least two.
+        """Return whether enough sets, at least two, were slow by more than swings.
 
         Where sets of cleared nodes are as slow, two may not be.
         """
@@ -451,7 +451,7 @@ class _Tournament:
     def _doubt(
         self, against: Sequence[Trial], fast: int, partners: int, of_all: str
     ) -> str:
-        """Why a node is suspected, and not blamed."""
+        """Return why a node is suspected, and not blamed."""
         if fast:
             return f"unsteady, at full speed {of_all}"
         if not against:
@@ -463,14 +463,17 @@ class _Tournament:
 
 
 def _different(trials: Iterable[Trial]) -> int:
-    """Different sets of partners; a node that measures alone is asked each time."""
+    """Return the different sets of partners.
+
+    A node that measures alone counts each time.
+    """
     return len(
         {trial.hosts if len(trial.hosts) > 1 else trial.place for trial in trials}
     )
 
 
 def _against(trials: Sequence[Trial], partners: int) -> str:
-    """With whom it was slow, or did worse."""
+    """Return with whom it was slow, or did worse."""
     faults = dict.fromkeys(trial.fault for trial in trials if trial.fault)
     what = f"{', '.join(faults)} " if faults else ""
     if trials and len(trials[0].hosts) == 1:
@@ -481,14 +484,14 @@ def _against(trials: Sequence[Trial], partners: int) -> str:
 
 
 def _seldom(chance: float) -> str:
-    """How rare it would be that a healthy node looks so."""
+    """Return how rare it would be that a healthy node looks so."""
     most = 1_000_000
     times = min(1 / chance, most) if chance else most
     return f"seen once in {times:,.0f} tournaments" + (" or less" * (times == most))
 
 
 def _combined(conditions: Sequence[JudgedSets]) -> tuple[JudgedNode, ...]:
-    """Each node by its worst verdict, the slowest first.
+    """Return each node by its worst verdict, the slowest first.
 
     A slow set is explained by a member that is blamed: who was slow in such sets only,
     and was at full speed under other conditions, is cleared.
@@ -541,7 +544,7 @@ _SMALL_RATE = 0.1 * _GIGA
 
 
 def rate_words(bytes_per_second: float | None) -> str:
-    """A rate in GB/s (10^9), with as many digits as tell slow links apart."""
+    """Return a rate in GB/s (10^9), with as many digits as tell slow links apart."""
     if bytes_per_second is None:
         return "-"
     digits = 4 if bytes_per_second < _SMALL_RATE else 1
@@ -549,7 +552,7 @@ def rate_words(bytes_per_second: float | None) -> str:
 
 
 def size_words(size: int) -> str:
-    """A message size: `1 GiB`, `5,000 B`."""
+    """Return a message size: `1 GiB`, `5,000 B`."""
     for unit, factor in _BINARY:
         if size >= factor and size % factor == 0:
             return f"{size // factor:,} {unit}"
@@ -557,7 +560,7 @@ def size_words(size: int) -> str:
 
 
 def set_words(sets: Comparable) -> str:
-    """What was measured: `all_reduce of 1 GiB over 2 nodes (16 ranks)`."""
+    """Return what was measured: `all_reduce of 1 GiB over 2 nodes (16 ranks)`."""
     conditions = sets.conditions
     nodes = "1 node" if conditions.hosts == 1 else f"{conditions.hosts:,} nodes"
     ranks = f" ({conditions.ranks:,} ranks)" if conditions.ranks else ""
@@ -567,7 +570,7 @@ def set_words(sets: Comparable) -> str:
 
 
 def condition_words(sets: Comparable) -> str:
-    """The rest of the conditions: `float32, out_of_place, nccl, by nccl-tests`."""
+    """Return other conditions: `float32, out_of_place, nccl, by nccl-tests`."""
     conditions = sets.conditions
     parts = [
         conditions.data_type,
@@ -582,7 +585,7 @@ def condition_words(sets: Comparable) -> str:
 
 
 def undecided_words(judged_sets: JudgedSets, limits: Limits) -> str:
-    """Why sets cannot be judged by their peers."""
+    """Return why sets cannot be judged by their peers."""
     sets, size = len(judged_sets.sets.trials), judged_sets.sets.size_bytes
     if judged_sets.state == "split" and judged_sets.peers is not None:
         return (

@@ -42,7 +42,7 @@ class SearchPlan(Record):
 
 
 def usual_pair_rounds(count: int) -> int:
-    """Rounds of pairs when nobody says how many.
+    """Return the rounds of pairs when nobody says how many.
 
     Few nodes meet all others; of many each meets three, also where it waits once.
     """
@@ -52,12 +52,12 @@ def usual_pair_rounds(count: int) -> int:
 
 
 def all_pair_rounds(count: int) -> int:
-    """Rounds in which every pair of so many nodes meets once."""
+    """Return the rounds in which every pair of so many nodes meets once."""
     return max(count - 1 + count % 2, 0)
 
 
 def pairs(hosts: Sequence[str], rounds: int | None = None) -> SearchPlan:
-    """Pairs by the circle method; in each round of an odd number one node waits.
+    """Return pairs by the circle method; of an odd number, a node waits in each round.
 
     Fewer rounds than all are spread over the circle: partners of one node are then far
     from each other in the list, and so seldom in one rack.
@@ -72,7 +72,7 @@ def pairs(hosts: Sequence[str], rounds: int | None = None) -> SearchPlan:
 
 
 def _turn(seats: Sequence[str | None], turn: int) -> Round:
-    """One turn of the circle: the last seat stays, seats i and turn - i meet."""
+    """Return one turn of the circle: the last seat stays, seats i and turn - i meet."""
     ring = len(seats) - 1
     text_lists: list[Hosts] = []
     for seat in range(ring):
@@ -86,7 +86,10 @@ def _turn(seats: Sequence[str | None], turn: int) -> Round:
 
 
 def usual_group_size(count: int) -> int:
-    """Nodes of a group when nobody says how many: few of them wait in a round."""
+    """Return the nodes of a group when nobody says how many.
+
+    Few of them wait in a round.
+    """
     largest = min(LARGEST_GROUP, max(PAIR, count // _LEAST_GROUPS))
     smallest = max(PAIR, int(largest * _LEAST_SHARE_OF_SIZE))
     return min(range(largest, smallest - 1, -1), key=lambda size: count % size)
@@ -95,7 +98,7 @@ def usual_group_size(count: int) -> int:
 def groups(
     hosts: Sequence[str], size: int | None = None, rounds: int | None = None
 ) -> SearchPlan:
-    """Groups of one size; what is left over waits, each round others.
+    """Return the groups of one size; what is left over waits, each round others.
 
     Only sets of one size can be compared. With at least as many groups as members of a
     group, two nodes that meet in one round seldom meet in another.
@@ -113,7 +116,7 @@ def groups(
 
 
 def _groups(seated: Sequence[str], size: int, step: int) -> Round:
-    """Groups along the rows of a table, then along ever steeper diagonals of it."""
+    """Return groups along the rows of a table, then along ever steeper diagonals."""
     number = len(seated) // size
     text_lists: list[list[str]] = [[] for _ in range(number)]
     for seat, host in enumerate(seated):
@@ -134,7 +137,7 @@ class PlanFileError(ValueError):
 
 
 def plan_text(plan: SearchPlan, about: Mapping[str, object]) -> Iterator[str]:
-    """The document, a set a line; `about` says more of it, for people."""
+    """Yield the document, a set a line; `about` says more of it, for people."""
     yield "{\n"
     yield f' "schema": {json.dumps(SCHEMA)},\n "kind": {json.dumps(plan.kind)},\n'
     for name, value in about.items():
@@ -148,14 +151,17 @@ def plan_text(plan: SearchPlan, about: Mapping[str, object]) -> Iterator[str]:
 
 
 def plan_lines(plan: SearchPlan) -> Iterator[str]:
-    """`round set host,host,...`, a set a line, for a shell loop; counted from 0."""
+    """Yield `round set host,host,...`, a set a line, for a shell loop.
+
+    Counted from 0.
+    """
     for number, sets in enumerate(plan.rounds):
         for index, hosts in enumerate(sets):
             yield f"{number} {index} {','.join(hosts)}\n"
 
 
 def plan_of(text: str, name: str) -> SearchPlan:
-    """The plan of a document; raises PlanFileError."""
+    """Return the plan of a document; raises PlanFileError."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:

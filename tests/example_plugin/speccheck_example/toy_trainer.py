@@ -15,12 +15,12 @@ FIELDS: Fields = {
 
 
 def detect(document: Document) -> float:
-    """Sure by its one key at the top."""
+    """Return how sure it is, by one key at the top."""
     return 0.9 if section(document.data, "toy_trainer") else 0.0
 
 
 def read(document: Document) -> Reading:
-    """What the file states."""
+    """Return what the file states."""
     sheet = FactSheet.of(document)
     apply(sheet, document.data, FIELDS)
     return Reading(sheet)

@@ -46,7 +46,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Return a module that has whatever is looked for in it."""
+        """Return a module that has every attribute."""
         module = MagicMock(name=spec.name)
         module.__path__ = []
         return module

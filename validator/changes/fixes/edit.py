@@ -49,7 +49,7 @@ def overlaps(edits: Sequence[Edit], others: Iterable[Edit]) -> bool:
 
 
 def crosses(edits: Sequence[Edit]) -> bool:
-    """Whether two of several edits, in their order, change the same characters."""
+    """Return whether two of several edits in a row change the same characters."""
     return any(following.start < edit.end for edit, following in pairwise(edits))
 
 
@@ -72,7 +72,7 @@ def line_stop(text: str, offset: int) -> int:
 
 
 def newline(text: str, offset: int) -> str:
-    """The line end of the line of an offset, or of the line before a last one."""
+    """Return the line end at an offset, or of the line before a last one."""
     stop, end = line_stop(text, offset), line_end(text, offset)
     if end > stop:
         return text[stop:end]
@@ -148,7 +148,7 @@ class Listed:
         return (Edit(end, end, ","), Edit(stop, stop, line))
 
     def _all(self) -> Extent:
-        """What is between the brackets, or only the item where comments stand too."""
+        """Return what is between the brackets; only the item if comments are there."""
         start, end = self.inside
         if self._blanked == self.text[start:end]:
             return start, end
@@ -219,7 +219,7 @@ class KeyChange(Record):
 
 
 def step_of(change: Change, data: object) -> KeyChange:
-    """A change as one of the document; raises CannotEdit where there is no such place.
+    """Return a change as one of the document; raises CannotEdit without such a place.
 
     A variable that a list holds as an entry with a name, as pods do, is that entry.
     """

@@ -134,7 +134,7 @@ def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
 
 
 def _in_file(source: Source, changes: tuple[Change, ...]) -> Edits:
-    """The edits of changes of one file, as if they were made one after the other."""
+    """Return edits of changes of one file, as if they were made one after the other."""
     if len(changes) == 1:
         return _of_change(source, changes[0])
     text = _one_by_one(source, changes)
@@ -149,7 +149,7 @@ def _in_file(source: Source, changes: tuple[Change, ...]) -> Edits:
 
 
 def _one_by_one(source: Source, changes: Iterable[Change]) -> str:
-    """The text after all changes: no place of a later one is moved by one before."""
+    """Return the text after all changes; no change moves the place of a later one."""
     for change in sorted(changes, key=_turn):
         edits = _of_change(source, change)
         source = Source(source.name, edited(source.text, edits), source.language)
@@ -157,7 +157,7 @@ def _one_by_one(source: Source, changes: Iterable[Change]) -> str:
 
 
 def _turn(change: Change) -> tuple[object, ...]:
-    """Words from the last to the first; keys as long as their names are there."""
+    """Return the words from last to first; keys as long as their names are there."""
     span = change.place.span
     if span is not None:
         return 0, -span.line, -span.column
@@ -166,7 +166,7 @@ def _turn(change: Change) -> tuple[object, ...]:
 
 
 def _as_one(old: str, new: str) -> Edit:
-    """One edit from the first to the last character that differ."""
+    """Return one edit from the first to the last character that differ."""
     least = min(len(old), len(new))
     head = next((at for at in range(least) if old[at] != new[at]), least)
     tail = 0
@@ -215,7 +215,7 @@ def _document(source: Source, change: Change) -> Document:
 
 
 def _demand_once(document: Document, step: KeyChange) -> None:
-    """A key that stands there twice would come back when one of them goes."""
+    """Demand that a key stands once; a second would come back when the first goes."""
     is_kept = step.kind in {"set", "add", "add_entry"}
     if not is_kept and any(
         duplicate.path == step.path for duplicate in document.duplicates
@@ -388,7 +388,7 @@ def placed_edits(
 
 
 def proposed_fix(proposal: Proposal) -> Fix | None:
-    """The fix; None where not all keys stand in files and hold the values as they are.
+    """Return the fix; None if a key is not in a file with the value as it is.
 
     It is never safe: batches and memory are what a model learns by.
     """

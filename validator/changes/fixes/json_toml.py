@@ -70,7 +70,7 @@ def node_at(document: Document, step: KeyChange) -> tuple[TreeNode, TreeNode, in
 
 
 def entry_text(text: str, node: TreeNode, step: KeyChange) -> str:
-    """An entry of a list with another name and value, in the layout of this one."""
+    """Return a list's entry with another name and value, in the layout of this one."""
     parts: list[str] = []
     start, end = node.value
     for key, child in (node.children or {}).items():
@@ -151,7 +151,7 @@ def toml_edits(document: Document, step: KeyChange) -> Edits:
 
 
 def _is_table(text: str, node: TreeNode) -> bool:
-    """Whether a node is `[a.b]` or a prefix of dotted keys, no value behind `=`."""
+    """Return whether a node is `[a.b]` or a prefix of dotted keys, without `=`."""
     if node.key is not None and node.value[0] <= node.key[0]:
         return True
     return not node.is_scalar and text[node.value[0]] not in "[{"

@@ -50,7 +50,7 @@ def shell_text(value: Scalar) -> str:
 
 
 def shell_word(text: str, like: str = "") -> str:
-    """A text as one word, in the quotes of another word, in quotes if it needs some."""
+    """Return a text as one word, in quotes like those of another word, or as needed."""
     quote = like[:1] if like[:1] in {"'", '"'} and like[:1] == like[-1:] else ""
     if not quote and _PLAIN.fullmatch(text):
         return text
@@ -173,7 +173,7 @@ def _target(text: str, region: Extent, offset: int, key: str) -> Target | Extent
 
 
 def _variable_at(text: str, region: Extent, offset: int) -> Target | None:
-    """The variable whose whole value stands at an offset, if it is used only once."""
+    """Return the variable whose whole value is at an offset, if used only once."""
     base, end = region
     block, _ = parsed(text[base:end])
     for simple, is_only in simples(block):
@@ -364,7 +364,7 @@ def _inside(text: str, word: Extent) -> Extent | None:
 
 
 def texts_of(text: str) -> tuple[list[str], int]:
-    """The words of a script as written, and how much of it a shell would refuse."""
+    """Return a script's words as written, and how much of it a shell would refuse."""
     block, refused = parsed(text)
     texts: list[str] = []
     for simple, _ in simples(block):
@@ -442,7 +442,7 @@ def offset_of(text: str, span: Span) -> int:
 
 
 def _demand_unused(text: str, region: Extent, target: Target) -> None:
-    """A variable that the script uses elsewhere must keep its name."""
+    """Demand that the script uses a variable nowhere else, so it keeps its name."""
     name = text[slice(*target.name)]
     script = text[slice(*region)]
     uses = lazy_pattern(rf"\$\{{?!?{name}\b|\b{name}=|\bunset\b[^\n]*\b{name}\b")
@@ -547,7 +547,7 @@ def _added(text: str, target: Target, change: Change) -> Edits:
 
 
 def _word(text: str, target: Target, change: Change) -> str:
-    """What is added, written as what it stands beside: `--x v`, `--x=v`, `-x A=1`."""
+    """Return an addition in the form of its neighbour: `--x v`, `--x=v`, `-x A=1`."""
     if change.value is None:
         return change.name
     value = shell_word(shell_text(change.value), _old(text, target))

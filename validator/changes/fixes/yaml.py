@@ -62,7 +62,7 @@ def yaml_scalar(value: Scalar, like: str = "") -> str:
 
 
 def _respelt(value: float, text: str) -> str:
-    """The digits that stand there, with the point and the sign that they lack."""
+    """Return digits that stand there, with the point and the sign that they lack."""
     mantissa, letter, power = text.replace("E", "e").partition("e")
     point = "" if "." in mantissa else ".0"
     sign = "" if power[:1] in {"+", "-"} else "+"
@@ -71,7 +71,7 @@ def _respelt(value: float, text: str) -> str:
 
 
 def yaml_float(value: float) -> str:
-    """A float with the point and the sign of the exponent that YAML 1.1 asks for."""
+    """Return a float with the point and the exponent's sign that YAML 1.1 asks for."""
     if not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     mantissa, exponent, power = repr(value).partition("e")
@@ -133,7 +133,10 @@ class _Editor:
         return self._added_entry(spot, step)
 
     def _spots(self, step: KeyChange) -> list[_Spot]:
-        """What the path leads through; what is changed may not stand elsewhere too."""
+        """Return what the path leads through.
+
+        What is changed may not stand elsewhere too.
+        """
         node = self.root
         spots: list[_Spot] = []
         for part in step.path:
@@ -195,7 +198,7 @@ class _Editor:
         return (Edit(line_start(self.text, start), line_end(self.text, end), ""),)
 
     def _extent(self, spot: _Spot) -> Extent:
-        """From the key, or from the dash, to the end of the value."""
+        """Return the extent from the key, or from the dash, to the end of the value."""
         end = self._end(spot.value)
         if spot.key is not None:
             return spot.key.start_mark.index, max(end, spot.key.end_mark.index)

@@ -68,7 +68,7 @@ class WhatIfError(Exception):
 
 
 def leaf_of(written: str) -> str:
-    """The leaf that a name means; raises WhatIfError with the nearest known name."""
+    """Return the leaf that a name means; raises WhatIfError with the nearest name."""
     name = written.strip().lower().replace("-", "_")
     leaves = leaf_names()
     if name in SHORT_NAMES:
@@ -129,7 +129,7 @@ def assignments(texts: Sequence[str]) -> tuple[Assignment, ...]:
 
 
 def _split(texts: Iterable[str]) -> Iterator[str]:
-    """Single assignments; a comma that none follows belongs to the value."""
+    """Yield single assignments; a comma without one after it belongs to the value."""
     for text in texts:
         parts: list[str] = []
         for part in text.split(","):

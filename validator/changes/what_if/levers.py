@@ -58,7 +58,7 @@ class Lever(Record):
 
 
 def memory_levers(plan: TrainingPlan) -> Iterator[Lever]:
-    """Cheap before dear: recompute, micro-batch, sharding, TP, PP, offload, nodes."""
+    """Yield the levers, cheap before dear: from recompute to more nodes."""
     heads = _count(plan, "model.attention_heads")
     layers = _count(plan, "model.layers")
     yield from _lever(_recomputation(plan))
@@ -73,7 +73,7 @@ def memory_levers(plan: TrainingPlan) -> Iterator[Lever]:
 
 
 def pipeline_levers(plan: TrainingPlan) -> Iterator[Lever]:
-    """For a pipeline that stands idle: micro-batches, stages, the global batch."""
+    """Yield levers for an idle pipeline: micro-batches, stages, the global batch."""
     yield from _lever(_micro_batch(plan))
     yield from _lever(_virtual_stages(plan))
     yield from _lever(_fewer_stages(plan))
@@ -81,7 +81,7 @@ def pipeline_levers(plan: TrainingPlan) -> Iterator[Lever]:
 
 
 def batch_levers(plan: TrainingPlan) -> Iterator[Lever]:
-    """For a batch that does not come out: what keeps the global batch comes first.
+    """Yield levers for a batch that does not come out; first those that keep its size.
 
     The statements that are not changed are stated again, so that none is derived away.
     """
@@ -193,7 +193,7 @@ def _domain(plan: TrainingPlan) -> int:
 def _degree(
     plan: TrainingPlan, name: str, most: int, whole: int
 ) -> Iterator[LeverStep]:
-    """Larger degrees that divide what they cut; whole: 0 where it is not known."""
+    """Yield larger degrees that divide what they cut; whole: 0 where it is unknown."""
     degree = _count(plan, name)
     for factor in _DOUBLINGS if degree else ():
         if degree * factor <= most and whole % (degree * factor) == 0:
@@ -201,7 +201,7 @@ def _degree(
 
 
 def _offload(plan: TrainingPlan) -> Iterator[LeverStep]:
-    """To the host, where it is known how much that holds."""
+    """Yield offloading to the host, where it is known how much that holds."""
     leaf = plan.value("memory.optimizer_offload_device")
     if plan.value("parallelism.engine").value != "deepspeed":
         return

@@ -121,7 +121,7 @@ _ECHOES = {
 
 
 def rederive_world(draft: Draft) -> None:
-    """Nodes x GPUs of a node = GPUs; the GPUs of a node are kept."""
+    """Derive nodes x GPUs of a node = GPUs; the GPUs of a node are kept."""
     if draft.is_set(DATA) and not draft.is_set(NODES, LOCAL, WORLD):
         _world_of_data_parallel(draft)
     elif draft.is_set(WORLD):
@@ -145,7 +145,7 @@ def _is_known(draft: Draft, *names: str) -> bool:
 
 
 def _world_of_data_parallel(draft: Draft) -> None:
-    """The GPUs that a set number of data-parallel ranks asks for."""
+    """Set the GPUs that a set number of data-parallel ranks needs."""
     ranks, degrees = draft.new(DATA), model_parallel_ranks(draft.leaves)
     if degrees is None or ranks is None:
         return
@@ -161,7 +161,7 @@ def _world_of_data_parallel(draft: Draft) -> None:
 
 
 def rederive_stages(draft: Draft) -> None:
-    """Virtual stages and layouts belong to a number of pipeline stages."""
+    """Derive virtual stages and layouts, which belong to a pipeline's size."""
     if draft.is_set(_PIPELINE, _VIRTUAL, _CHUNK):
         draft.drop(_LAYOUT)
     if draft.is_set(_VIRTUAL):
@@ -175,13 +175,13 @@ def rederive_stages(draft: Draft) -> None:
 
 
 def rederive_data_parallel(draft: Draft) -> None:
-    """GPUs / model-parallel ranks."""
+    """Derive the data-parallel ranks: GPUs / model-parallel ranks."""
     if draft.is_set(NODES, LOCAL, WORLD, *MODEL_PARALLEL) and not draft.is_set(DATA):
         draft.drop(DATA)
 
 
 def rederive_mesh(draft: Draft) -> None:
-    """Replicas x shards fill the ranks.
+    """Derive the mesh: replicas x shards fill the ranks.
 
     A single group of shards grows and shrinks with them; of several groups the number
     does, and each stays as it is or becomes the largest part of it that fits.
@@ -207,7 +207,7 @@ def rederive_mesh(draft: Draft) -> None:
 
 
 def _fill(replicas: object, shards: object) -> bool:
-    """Whether both sides of the mesh are numbers, and neither fills by itself."""
+    """Return whether both sides of the mesh are stated numbers above zero."""
     both = (replicas, shards)
     return all(isinstance(side, int) and side > 0 for side in both)
 
@@ -339,7 +339,7 @@ def _facts(changes: Sequence[Assignment]) -> Iterator[Fact]:
 
 
 def _hardware(draft: Draft) -> None:
-    """A GPU brings its memory and links, an instance type its node."""
+    """Set the memory and links that a GPU brings, and the node of an instance type."""
     if draft.is_set(_INSTANCE):
         draft.drop(*_OF_INSTANCE)
     elif draft.is_set("cluster.accelerator_family", *_OF_GPU[:1]):
@@ -350,7 +350,7 @@ def _hardware(draft: Draft) -> None:
 
 
 def _sharding(draft: Draft) -> None:
-    """What is sharded, in the words of the engine and over which groups."""
+    """Set what is sharded, in the words of the engine and over which groups."""
     if not draft.is_set(_STAGE):
         _stage_of_groups(draft)
         return
@@ -363,7 +363,10 @@ def _sharding(draft: Draft) -> None:
 
 
 def _stage_of_groups(draft: Draft) -> None:
-    """Groups of one shard are no sharding; FSDP cuts everything over larger ones."""
+    """Set the stage: groups of one shard are none.
+
+    FSDP cuts everything over larger ones.
+    """
     engine, shards = draft.old(_ENGINE) or "", draft.new(_GROUPS[0])
     if not draft.is_set(_GROUPS[0]) or not engine.startswith(("fsdp", "ddp")):
         return
@@ -374,13 +377,13 @@ def _stage_of_groups(draft: Draft) -> None:
 
 
 def _engine_of_stage(draft: Draft, stage: int) -> None:
-    """DDP copies everything: what shards instead of it is FSDP."""
+    """Set the engine: DDP copies everything, and what shards instead of it is FSDP."""
     if stage and draft.old(_ENGINE) == "ddp":
         draft.follow(_ENGINE, "fsdp2", "ddp shards nothing")
 
 
 def _precision(draft: Draft) -> None:
-    """One number format is on."""
+    """Switch on a single number format."""
     if draft.is_set(_COMPUTE):
         dtype = draft.new(_COMPUTE)
         for name in _SWITCHES:
@@ -396,7 +399,7 @@ def _precision(draft: Draft) -> None:
 
 
 def _model(draft: Draft) -> None:
-    """Another shape has another number of parameters."""
+    """Set the parameters as unknown: another shape has another number of them."""
     if not draft.is_set(*_MODEL):
         return
     if not draft.is_set("model.parameters") and draft.old("model.parameters"):
@@ -409,14 +412,14 @@ def _model(draft: Draft) -> None:
 
 
 def _recomputation(draft: Draft) -> None:
-    """Method and number of layers belong to full recomputation."""
+    """Set method and number of layers, which belong to full recomputation."""
     mode = "memory.recompute_mode"
     if draft.is_set(mode) and draft.new(mode) != "full":
         draft.drop("memory.recompute_method", "memory.recompute_layers")
 
 
 def _interval(draft: Draft) -> None:
-    """An interval is in steps or in seconds."""
+    """Set an interval in steps or in seconds."""
     steps, seconds = "checkpoint.interval_steps", "checkpoint.interval_seconds"
     for mine, other, unit in ((steps, seconds, "steps"), (seconds, steps, "seconds")):
         if draft.is_set(mine) and not draft.is_set(other):

@@ -40,7 +40,7 @@ _AFTER_KEY = "= \t\"'"
 def own_keys(
     leaf: Value[Any], stated: StatedKeys, sources: Mapping[str, Source]
 ) -> tuple[Place, ...]:
-    """The places to change, all of them; none where one of them is no such key."""
+    """Return the places to change, all of them; None if one of them is no such key."""
     if leaf.status == "default" and not leaf.places:
         return tuple(_of_default(leaf))
     places = tuple(_key(place, leaf.value, stated, sources) for place in leaf.places)
@@ -127,7 +127,9 @@ class Search(Generic[Item]):
         self.tries = 0
 
     def combined(self, levers: Sequence[Lever], most: int) -> list[Item]:
-        """One lever before two, then by the order of the levers; cheap ones first.
+        """Return one lever before two, then by the order of the levers.
+
+        Cheap ones first.
 
         Where facts are missing even at the end of all levers, candidates that lack
         them are all that there is to find.
@@ -232,7 +234,7 @@ def propose(
     context: Context,
     judge_of: Callable[[TrainingPlan, Sequence[str]], Judge],
 ) -> tuple[Proposal, ...]:
-    """The smallest changes that mend a failed finding; none where none was found.
+    """Return the smallest changes that mend a failed finding; None without any.
 
     Args:
         group: the files of the plan.
@@ -272,7 +274,10 @@ class _Mending:
         self._held = {finding.rule for finding in before if finding.outcome == "pass"}
 
     def proposals(self) -> tuple[Proposal, ...]:
-        """Verified ones; else the first that mends this and says what is left."""
+        """Return the verified ones.
+
+        Else the first that mends this and says what is left.
+        """
         search = Search(
             self._glance, self._verified, lambda proposal: not proposal.errors
         )
@@ -342,7 +347,7 @@ class _Mending:
         return overridden(self.merged, _changes(candidate)).leaves
 
     def _said(self, leaves: Leaves) -> list[Finding]:
-        """What the clauses of the subject say of other leaves, all else being equal."""
+        """Return what the subject's clauses say of other leaves, the rest equal."""
         plan, of_plan = plan_evidence(derive(leaves))
         evidence = self.evidence.with_more(of_plan)
         findings = self.judge_of(plan, self.subject.clauses)(evidence)
@@ -398,7 +403,7 @@ class _Mending:
 
 
 def _is_own(failed: Finding) -> bool:
-    """Whether a failure rests on a value that was tried, other than the nodes."""
+    """Return whether a failure rests on a value that was tried, save the nodes."""
     return any(
         place.key.startswith(FLAG) and "cluster." not in place.key
         for place in failed.places

@@ -88,7 +88,10 @@ def _mentions(path: str) -> bool:
 
 
 def _has_table(content: bytes) -> bool:
-    """Whether a text may have the table `tool.speccheck`; most do not even name it."""
+    """Return whether a text may have the table `tool.speccheck`.
+
+    Most do not even name it.
+    """
     if _MENTION not in content:
         return False
     lines = [part.strip() for part in content.split(b"\n") if _MENTION in part]

@@ -46,7 +46,7 @@ class Resolved(Record):
 
 
 def resolved(load: Load, closest: str | None, above: Sequence[str]) -> Resolved:
-    """The values of the closest file, and the locks of all; raises SettingsError.
+    """Return the values of the closest file and the locks of all; raises SettingsError.
 
     Args:
         load: reads a settings file.
@@ -168,7 +168,7 @@ class Layer(Record):
 
 
 def layer_of(result: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
-    """What holds for a plan whose files match these patterns, with their folders."""
+    """Return what holds for a plan with files of these patterns, with their folders."""
     values: dict[str, Value] = {}
     places: dict[str, tuple[Place, ...]] = {}
     folders: dict[str, str] = {}
@@ -219,7 +219,7 @@ def _value(setting: WrittenSetting) -> Value:
 
 
 def _output(text: str, place: Place, folder: str) -> str:
-    """A report that settings ask for, in a file below their own folder or in none.
+    """Return the report that settings name, in a file below their own folder.
 
     Settings come with what is judged, and may be hostile: they overwrite nothing
     elsewhere. Raises SettingsError.
@@ -240,7 +240,7 @@ def _output(text: str, place: Place, folder: str) -> str:
 
 
 def patterns_for(result: Resolved, paths: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The patterns of facts that a file of the plan matches, with their folders."""
+    """Return patterns of facts that a file of the plan matches, with their folders."""
     patterns = {
         (setting.folder, setting.path[1]): None
         for path, several in result.values.items()

@@ -66,7 +66,9 @@ class PublishedBandwidth:
         return self._read()
 
     def of_gpu(self, name: str) -> GpuReadings | None:
-        """The readings of a GPU by id or name; bare ones where nobody measured it.
+        """Return the readings of a GPU by id or name.
+
+        Bare ones where nobody measured it.
 
         None for a name that nobody knows, or that stands for GPUs that differ.
         """

@@ -200,7 +200,7 @@ def uses_nccl(run: CollectiveRun) -> bool:
 
 
 def whole_ones(communicators: Iterable[Communicator]) -> frozenset[Named]:
-    """Those of which every rank told that it is complete, in one log or in several.
+    """Return those that every rank reported as complete, in one log or in several.
 
     NCCL_DEBUG_FILE gives each process a file of its own.
     """
@@ -216,7 +216,7 @@ def whole_ones(communicators: Iterable[Communicator]) -> frozenset[Named]:
 
 
 def named(communicator: Communicator) -> Named:
-    """By what the parts of one communicator in several files are alike."""
+    """Return by what the parts of one communicator in several files are alike."""
     return communicator.id.value, communicator.ranks.value
 
 

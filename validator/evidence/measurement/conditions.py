@@ -73,7 +73,7 @@ def rails(
 def named_ports(
     ports: Iterable[RdmaPort], environment: Environment
 ) -> tuple[RdmaPort, ...]:
-    """The ports that NCCL_IB_HCA takes; none where it is not set, or excludes."""
+    """Return the ports that NCCL_IB_HCA takes; None if it is not set, or excludes."""
     variable = environment.find("NCCL_IB_HCA")
     if variable is None or not variable.value:
         return ()
@@ -142,7 +142,10 @@ class Conditions(Record):
     published: PublishedBandwidth
 
     def variable(self, name: str) -> str | None:
-        """What NCCL says it took, or what the files set; None where nobody tells."""
+        """Return what NCCL says it took, or what the files set.
+
+        None if neither does.
+        """
         for variable_in_force in self.in_force.shown:
             if (
                 variable_in_force.name.value == name
@@ -161,7 +164,10 @@ class Conditions(Record):
         )
 
     def adapters(self) -> Adapters:
-        """Of a node, by its type or by its ports; raises MissingEvidence."""
+        """Return a node's adapters, by its type or its ports.
+
+        Raises MissingEvidence.
+        """
         profile = self.instance
         if profile.id and profile.network_adapters.status != "unknown":
             rate = profile.network_gbit_per_second.need() * _GIGABIT_BYTES

@@ -71,7 +71,7 @@ MEASUREMENTS = (
 
 
 def cost_of(kinds: tuple[str, ...], *, is_of_node: bool) -> Cost | None:
-    """What a rule costs that asks for evidence of these kinds; None for files alone.
+    """Return what a rule costs for evidence of these kinds; None for files alone.
 
     The dearest counts; what preflight never gathers is dearer than all else.
     """
@@ -84,7 +84,7 @@ def cost_of(kinds: tuple[str, ...], *, is_of_node: bool) -> Cost | None:
 
 
 def cost_text(cost: Cost) -> str:
-    """As people read it: `tier 1, about 20 s: ...`."""
+    """Return the cost as people read it: `tier 1, about 20 s: ...`."""
     if cost.tier is None:
         return f"not in preflight: {cost.how}"
     seconds = f"about {cost.seconds:g} s" if cost.tier else "a second or less"

@@ -50,7 +50,10 @@ class MetricDictionary:
         return self._read()
 
     def entry(self, name: str | None) -> MetricEntry | None:
-        """The metric of that id; None for one that the dictionary does not have."""
+        """Return the metric of that id.
+
+        None for one that the dictionary does not have.
+        """
         return None if name is None else self.entries.get(name)
 
     def of_clause(self, clause: str) -> tuple[MetricEntry, ...]:
@@ -175,7 +178,10 @@ class Sample(Record):
 
 
 def samples_of(metric: Metric) -> list[Sample]:
-    """All samples in the order of the log; raises MissingEvidence without any list."""
+    """Return all samples in the log's order.
+
+    Raises MissingEvidence without any list.
+    """
     values = metric.values.need()
     nothing = (None,) * len(values)
     times = metric.times.or_else(nothing)
@@ -189,12 +195,12 @@ def samples_of(metric: Metric) -> list[Sample]:
 
 
 def finite_of(metric: Metric) -> list[float]:
-    """Its finite values in the order of the log."""
+    """Return its finite values in the order of the log."""
     return [value for value in metric.values.or_else(()) if value is not None]
 
 
 def series_of(metrics: Metrics, names: Iterable[str]) -> list[Metric]:
-    """The series of these metrics; raises MissingEvidence where none were read."""
+    """Return the series of these metrics; raises MissingEvidence if none were read."""
     wanted = frozenset(names)
     return [metric for metric in metrics.each() if metric.metric.value in wanted]
 
@@ -235,7 +241,7 @@ def events_of(events: RunEvents, *names: str) -> list[RunEvent]:
 
 
 def windows_of(events: RunEvents) -> list[tuple[float, float]]:
-    """When a run did not train, as its events tell; a stretch without end is none."""
+    """Return when a run did not train, by its events; a stretch without end is none."""
     return sorted(_windows(events))
 
 

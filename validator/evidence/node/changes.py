@@ -280,5 +280,8 @@ _GROUP_OF: dict[str, Group] = {
 
 
 def group_of(leaf: str) -> Group:
-    """The group of a leaf such as `gpus.power_watts`; that of measurements if none."""
+    """Return the group of a leaf such as `gpus.power_watts`.
+
+    Measurements by default.
+    """
     return _GROUP_OF.get(leaf, "measurements")

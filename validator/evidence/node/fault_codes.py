@@ -92,24 +92,27 @@ def fabric_faults(mask: int) -> tuple[str, ...]:
 
 
 def fabric_misconfiguration(mask: int) -> str:
-    """How the fabric of a GPU is misconfigured; empty where it is not."""
+    """Return how the fabric of a GPU is misconfigured; empty where it is not."""
     code = mask >> _CONFIGURATION_AT & _CONFIGURATION_MASK
     return _MISCONFIGURATIONS.get(code, "")
 
 
 def bit_error_rate(coded: int) -> float:
-    """Errors for each bit."""
+    """Return the errors for each bit."""
     mantissa = coded >> _MANTISSA_AT & _MANTISSA_MASK
     return mantissa * 10.0 ** -(coded & _EXPONENT_MASK)
 
 
 def states_fabric_health(mask: int) -> bool:
-    """Whether the driver says of each of these faults that it is there or not."""
+    """Return whether the driver states of each of these faults if it is there."""
     return all(mask >> at & 0b11 for at, _ in _FABRIC_FAULTS)
 
 
 def reduced_bandwidth(mode: int) -> str | None:
-    """How a GPU's mode reduces the bandwidth of its NVLinks; None for codes unknown."""
+    """Return how a GPU's mode reduces its NVLinks' bandwidth.
+
+    None for unknown codes.
+    """
     if mode in BANDWIDTH_MODES:
         return BANDWIDTH_MODES[mode]
     if mode & _MODE_MASK == _LINK_COUNT_MODE:
@@ -123,7 +126,10 @@ def seconds(nanoseconds: int) -> float:
 
 
 def is_one_node_fabric(cluster: str) -> bool:
-    """Whether the NVLinks end within the node: HGX boards have no cluster UUID."""
+    """Return whether the NVLinks end within the node.
+
+    HGX boards have no cluster UUID.
+    """
     return not cluster.strip("0-")
 
 
@@ -321,7 +327,7 @@ class XidCatalogue:
         return self._tables.sxids.get(code)
 
     def recovery(self, text: str) -> int | None:
-        """Which recovery a line of Xid 154 recommends; None where it does not say.
+        """Return which recovery a line of Xid 154 recommends; None if it does not say.
 
         The line names what was recommended before, and then what is from now on.
         """
@@ -336,7 +342,7 @@ class XidCatalogue:
     def nvlink5(
         self, code: int, text: str, driver: str | None
     ) -> Nvlink5Recovery | None:
-        """What a line asks for: none, reset or as_xid_154; None where it does not say.
+        """Return what a line recommends: none, reset or as_xid_154; None if nothing.
 
         Args:
             code: of the Xid.

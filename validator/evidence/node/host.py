@@ -266,7 +266,7 @@ class JobPaths(Parts[JobPath]):
         return self.count.is_known or self.count.note != NOT_IN_SNAPSHOT
 
     def named(self, role: str, path: str) -> JobPath:
-        """The path of that role; raises MissingEvidence for one not looked at."""
+        """Return the path of that role; raises MissingEvidence for one not examined."""
         for job_path in self.shown:
             if job_path.role.value == role and job_path.name.value == path:
                 return job_path

@@ -90,7 +90,7 @@ class ProcessLaunch(Record):
         return not self.local_rank
 
     def content(self) -> dict[str, object]:
-        """As it stands in a snapshot: only what is known."""
+        """Return the content as it stands in a snapshot: only what is known."""
         result: dict[str, object] = {
             name: value
             for name, value in self._asdict().items()
@@ -265,21 +265,24 @@ class Node:
             _demand_parts(kind, item)
 
     def single(self, kind: type[S]) -> S:
-        """The part of that kind; raises TypeError for what a node has several of."""
+        """Return the part of that kind; raises TypeError for a kind with several."""
         part = self._made(kind)
         if not isinstance(part, kind):
             raise TypeError(kind)
         return part
 
     def several(self, kind: type[M]) -> M:
-        """All parts of that kind; raises TypeError for what a node has one of."""
+        """Return all parts of that kind.
+
+        Raises TypeError for a kind with a single part.
+        """
         parts = self._made(kind)
         if not isinstance(parts, kind):
             raise TypeError(kind)
         return parts
 
     def _made(self, kind: type) -> Part | Parts[Part]:
-        """Parts are made when they are first asked for: most rules ask for a few."""
+        """Return parts, made when they are first read: most rules read few of them."""
         made = self._parts.get(kind)
         if made is not None:
             return made
@@ -295,7 +298,7 @@ class Node:
         return made
 
     def evidence(self, kind: type) -> Part | Parts[Part] | None:
-        """What a rule is given that asks for a kind of part; None for other kinds."""
+        """Return what a rule gets that wants a kind of part; None for other kinds."""
         kind = ALL.get(kind, kind)
         return self._made(kind) if kind in ALL else None
 
@@ -310,7 +313,7 @@ class Node:
         return tuple(kind for kind in MEASURED if kind in self.data)
 
     def by_type(self) -> Iterator[tuple[type, Part | Parts[Part]]]:
-        """Each kind of evidence: one part under its own type, several under both."""
+        """Yield each kind of evidence: single parts as themselves, several as both."""
         for item, kind in ALL.items():
             yield item, self._made(kind)
 

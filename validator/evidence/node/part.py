@@ -149,7 +149,7 @@ _KINDS: dict[tuple[type, str], object] = {}
 
 
 def _kind_of(part: type[Part], field: str) -> object:
-    """What a leaf holds; raises AttributeError for what is no leaf of such a part."""
+    """Return what a leaf holds; raises AttributeError for no leaf of such a part."""
     annotated: Any = part.__annotations__.get(field)
     if annotated is None:
         message = f"{part.__name__} has no {field}"
@@ -206,7 +206,7 @@ def absence(
     places: tuple[Place, ...] = (),
     source: str = "",
 ) -> Value[Any]:
-    """A leaf or a list that has no value and says why: `{"status": "absent"}`."""
+    """Return a leaf or list without value that says why: `{"status": "absent"}`."""
     status = _ABSENCES.get(str(result.get("status")), "failed")
     note = _WORDS.get(status, status)
     source = str(result.get("source") or source)

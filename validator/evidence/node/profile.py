@@ -55,7 +55,7 @@ class Profile(Frozen):
     _row: ProfileRow
 
     def __init__(self, find: Callable[[], ProfileRow], places: Places) -> None:
-        """Take how the row is found, when it is first asked for, and by what."""
+        """Take how the row is looked up, when it is first read, and by what."""
         object.__setattr__(self, "_find", find)
         object.__setattr__(self, "_places", places)
 
@@ -65,7 +65,10 @@ class Profile(Frozen):
         return self._row.id
 
     def __getattr__(self, field: str) -> Any:  # noqa: ANN401 - a leaf, or the row
-        """The leaf; raises AttributeError for what is no leaf of such a profile."""
+        """Return the leaf.
+
+        Raises AttributeError for what is no leaf of such a profile.
+        """
         if field == "_row":  # an empty slot
             row = self._find()
             object.__setattr__(self, field, row)
@@ -179,11 +182,11 @@ class GpuProfiles:
     scope = "node"
 
     def __init__(self, read: Callable[[], GpuRows]) -> None:
-        """Take what reads the catalogue when the first profile is asked for."""
+        """Take what reads the catalogue when the first profile is read."""
         self._read = read
 
     def of(self, gpu: Gpu) -> GpuProfile:
-        """The profile of a GPU, by its name and by its PCI device where it is known."""
+        """Return the profile of a GPU, by its name and by its PCI device if known."""
         row = self._lookup.row(gpu)
         return GpuProfile(lambda: row, gpu.name.places)
 
@@ -193,7 +196,10 @@ class GpuProfiles:
         return GpuProfile(lambda: lookup.by_id(accelerator), accelerator.places)
 
     def shared(self, gpus: Gpus) -> GpuProfile:
-        """The profile of all GPUs of a node; raises MissingEvidence without a list."""
+        """Return the profile of a node's GPUs.
+
+        Raises MissingEvidence without a list.
+        """
         gpu_profiles = [self.of(gpu) for gpu in gpus.each()]
         if gpu_profiles and all(
             gpu_profile.id == gpu_profiles[0].id for gpu_profile in gpu_profiles
@@ -252,7 +258,7 @@ class _Lookup:
         return ProfileRow(text, self._rows[text]["leaves"], why)
 
     def _named(self, text: str) -> str | None:
-        """The row with the longest name that `text` begins with, after the vendor.
+        """Return the row with the longest name that begins `text`, after the vendor.
 
         GH200 holds H200, and H200 NVL begins with H200: parts of words are no match,
         and the rest may tell only the form factor that the row has, or the cooling.

@@ -106,7 +106,7 @@ class HistoryError(Exception):
 
 @contextmanager
 def opened(path: str, *, writes: bool) -> Generator[sqlite3.Connection, None, None]:
-    """A connection to a history; raises HistoryError.
+    """Yield a connection to a history; raises HistoryError.
 
     writes: a file that is not there is made, one of an older version brought up to
     date.
@@ -138,7 +138,7 @@ def refusing(path: str) -> Generator[None, None, None]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
-    """All that is written within it, or nothing."""
+    """Commit all that is written within it, or nothing."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -231,7 +231,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """The statements of a script; those of ours hold no semicolon inside."""
+    """Return the statements of a script; those of ours hold no semicolon inside."""
     lines = (line.partition("--")[0] for line in script.splitlines())
     return [part for part in "\n".join(lines).split(";") if part.strip()]
 
@@ -356,7 +356,7 @@ class _Rows:
             self.connection.executemany(statement, rows)
 
     def _ids(self, table: Table, names: Iterable[str]) -> dict[str, int]:
-        """The number of each name, in a table of names, where new ones are added."""
+        """Return each name's number in a table of names, where new ones are added."""
         column = _COLUMNS[table]
         wanted = list(names)
         insert = f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)"  # noqa: S608
@@ -369,7 +369,10 @@ class _Rows:
         return None if value is None else self.texts[value]
 
     def _usual(self) -> Iterator[tuple[object, ...]]:
-        """Leaves whose usual value is not what it was; null where no node tells it."""
+        """Yield the leaves whose usual value is not what it was.
+
+        Null if no node states it.
+        """
         known = self._last("usual", ("leaf",), "value")
         for leaf, value in self.run.usual.items():
             key, text = (self.leaves[leaf],), self.texts[value]
@@ -381,7 +384,7 @@ class _Rows:
                 yield leaf_id, self.number, None
 
     def _otherwise(self) -> Iterator[tuple[object, ...]]:
-        """What single nodes have, where it is not what they had; null: the usual."""
+        """Yield what single nodes have, if it is not what they had; null: the usual."""
         known = self._last("otherwise", ("leaf", "node"), "value")
         for leaf, item in self.run.otherwise.items():
             for name, value in item.items():
@@ -395,7 +398,10 @@ class _Rows:
                 yield leaf_id, node, self.number, None
 
     def _counters(self) -> Iterator[tuple[object, ...]]:
-        """Counters that are not what they were; those that never counted have none."""
+        """Yield the counters that are not what they were.
+
+        Those that never counted have none.
+        """
         known = self._last("counters", ("leaf", "node"), "total")
         for leaf, counter in self.run.counters.items():
             for name, total in counter.items():
@@ -406,7 +412,7 @@ class _Rows:
     def _last(
         self, table: str, keys: tuple[str, ...], value: str
     ) -> dict[tuple[int, ...], object]:
-        """The newest row of each key."""
+        """Return the newest row of each key."""
         columns = ", ".join(keys)
         query = f"SELECT {columns}, {value}, max(run) FROM {table} GROUP BY {columns}"  # noqa: S608 - our own
         rows = self.connection.execute(query)
@@ -414,5 +420,5 @@ class _Rows:
 
 
 def _plain(text: str) -> str:
-    """A text that a database takes: names of files may hold anything."""
+    """Return a text that a database takes: names of files may hold anything."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -76,7 +76,7 @@ class HistoryRun(Record):
 
 
 def history_run(run: FleetRun, verdict: FleetVerdict) -> HistoryRun:
-    """What is kept of a judged fleet."""
+    """Return what is kept of a judged fleet."""
     job = ", ".join(run.jobs)
     states = tuple(_states(run, verdict))
     taken = [state.taken for state in states if state.taken is not None]
@@ -127,7 +127,7 @@ def _reason(unfit: Unfit) -> str:
 
 
 def _key(run: FleetRun, states: Iterable[NodeState], job: str) -> str:
-    """The same for the same evidence that is judged in the same way."""
+    """Return the same for the same evidence that is judged in the same way."""
     digest = sha256()
     own = "; ".join(map(own_number_text, run.edition.tailoring))
     words = (run.edition.sha256, run.use, VERSION, job, *filter(None, [own]))
@@ -140,7 +140,7 @@ def _key(run: FleetRun, states: Iterable[NodeState], job: str) -> str:
 
 
 def _shared(shared: Shared, names: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """What most nodes have, and what each other one has."""
+    """Return what most nodes have, and what each other one has."""
     result = dict.fromkeys(names, _UNTOLD)
     for group in shared.unseen:
         result.update(dict.fromkeys(group.hosts, UNKNOWN + group.value[:_MOST_TEXT]))

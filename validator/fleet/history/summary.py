@@ -40,7 +40,7 @@ class HistorySummary(Record):
 def history_summary(
     path: str, *, node: str = "", leaf: str = "", days: float | None = None
 ) -> HistorySummary:
-    """What a history says; raises HistoryError.
+    """Return what a history says; raises HistoryError.
 
     Args:
         path: of the file.
@@ -72,7 +72,7 @@ def history_summary(
 def _changes(
     window: Window, node: int | None, leaf: int | None
 ) -> tuple[ValueChange, ...]:
-    """The values that changed, the oldest change first."""
+    """Return the values that changed, the oldest change first."""
     if node is not None:
         value_changes = changes_of(window, node, leaf)
     else:

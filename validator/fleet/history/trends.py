@@ -97,11 +97,17 @@ class Window:
         return tuple(RunRow._make(row) for row in reversed(rows))
 
     def number_of_node(self, name: str) -> int:
-        """The number of a node; raises HistoryError for one that was never there."""
+        """Return the number of a node.
+
+        Raises HistoryError for one that was never there.
+        """
         return self._number("nodes", name, "node")
 
     def number_of_leaf(self, name: str) -> int:
-        """The number of a leaf; raises HistoryError for one that was never there."""
+        """Return the number of a leaf.
+
+        Raises HistoryError for one that was never there.
+        """
         return self._number("leaves", name, "leaf")
 
     def _number(self, table: str, name: str, what: str) -> int:
@@ -120,12 +126,12 @@ class Window:
         return int(row[0])
 
     def name(self, table: str, number: int) -> str:
-        """The name of a node or a leaf."""
+        """Return the name of a node or a leaf."""
         query = f"SELECT name FROM {table} WHERE id = ?"  # noqa: S608 - our own
         return str(self.connection.execute(query, (number,)).fetchone()[0])
 
     def attended(self, node: int) -> list[int]:
-        """The runs to which a node came, in the order in which they were added."""
+        """Return runs to which a node came, in the order in which they were added."""
         rows = self.connection.execute(
             "SELECT run FROM states WHERE node = ?"
             " AND state NOT IN ('missing', 'unread') ORDER BY run",
@@ -134,7 +140,7 @@ class Window:
         return [run for (run,) in rows]
 
     def days_of(self, node: int) -> tuple[NodeDay, ...]:
-        """A node, run after run."""
+        """Return a node, run after run."""
         rows = self.connection.execute(
             "SELECT shown.run, states.state, coalesce(texts.text, '') FROM shown"
             " JOIN states ON states.run = shown.run AND states.node = ?"
@@ -144,7 +150,7 @@ class Window:
         return tuple(NodeDay(self.taken[run], state, why) for run, state, why in rows)
 
     def flips(self) -> Iterator[Flip]:
-        """Each change of the state of a node, in the order of the runs."""
+        """Yield each change of the state of a node, in the order of the runs."""
         rows = self.connection.execute(
             "SELECT nodes.name, run, was, state, coalesce(texts.text, '') FROM ("
             " SELECT states.node, states.run, place, state, reason,"
@@ -158,7 +164,7 @@ class Window:
             yield Flip(name, self.taken[run], before, now, reason)
 
     def unfit_now(self) -> tuple[tuple[str, str, str], ...]:
-        """Node, state and reason of those that are not fit in the newest run."""
+        """Return node, state and reason of those that are not fit in the newest run."""
         if not self.runs:
             return ()
         rows = self.connection.execute(
@@ -173,7 +179,7 @@ class Window:
     def numbers(
         self, node: int | None = None, leaf: int | None = None
     ) -> tuple[NumberTrend, ...]:
-        """Numbers over the runs: of a node, or the medians of the fleet."""
+        """Return the numbers over the runs: of a node, or the medians of the fleet."""
         if node is None:
             query = (
                 "SELECT leaves.name, '', f.run, f.median, f.most, f.median FROM shown"
@@ -217,7 +223,7 @@ class CounterGrowth(Record):
 def growth(
     window: Window, node: int | None = None, leaf: int | None = None
 ) -> list[CounterGrowth]:
-    """Counters that grew within the window: grave ones first, then the most."""
+    """Return counters that grew within the window, grave ones first, then the most."""
     if not window.runs:
         return []
     first = min(window.order)
@@ -256,7 +262,7 @@ def growth(
 
 
 def _first_attended(window: Window) -> dict[int, int]:
-    """The first run of the window to which each node came."""
+    """Return the first run of the window to which each node came."""
     rows = window.connection.execute(
         "SELECT node, min(states.run) FROM shown"
         " JOIN states ON states.run = shown.run"
@@ -277,7 +283,7 @@ def _total_before(window: Window, leaf: int, node: int, run: int) -> float | Non
 def _growth(
     window: Window, by: float, leaf: int, node: int, *, began_anew: bool
 ) -> CounterGrowth:
-    """What grew, with its totals over the runs to which its node came."""
+    """Return what grew, with its totals over the runs to which its node came."""
     rows = window.connection.execute(
         "SELECT run, total FROM counters WHERE leaf = ? AND node = ? ORDER BY run",
         (leaf, node),
@@ -303,7 +309,7 @@ def _growth(
 
 
 def _step(old: float, new: float) -> float:
-    """What a counter grew by; one that fell began anew."""
+    """Return what a counter grew by; one that fell began anew."""
     return new - old if new >= old else new
 
 
@@ -324,7 +330,7 @@ class ValueChange(Record):
 
 
 def usual_changes(window: Window, leaf: int | None = None) -> list[ValueChange]:
-    """Leaves whose usual value changed within the window."""
+    """Return the leaves whose usual value changed within the window."""
     rows = window.connection.execute(
         "SELECT leaves.name, '', run, texts.text FROM usual"
         " JOIN leaves ON leaves.id = usual.leaf"
@@ -336,7 +342,7 @@ def usual_changes(window: Window, leaf: int | None = None) -> list[ValueChange]:
 
 
 def changes_of_few(window: Window, leaf: int | None = None) -> list[ValueChange]:
-    """Leaves that changed on single nodes, the nodes with one value together.
+    """Return the leaves that changed on single nodes, equal values together.
 
     What nodes had in the first run of all is no change; nor is that a node came.
     """
@@ -373,7 +379,7 @@ def _usual_at(window: Window, leaf: str, run: int) -> str | None:
 
 
 def changes_of(window: Window, node: int, leaf: int | None) -> list[ValueChange]:
-    """Leaves of a node that changed within the window, usual values filled in."""
+    """Return a node's leaves that changed within the window, with usual values."""
     name = window.name("nodes", node)
     attended = window.attended(node)
     query = (
@@ -402,7 +408,7 @@ def _texts(
 
 
 def _at(steps: Sequence[tuple[int, str | None]], run: int) -> str | None:
-    """The value that was in force at a run."""
+    """Return the value that was in force at a run."""
     result = None
     for number, value in steps:
         if number > run:
@@ -412,7 +418,7 @@ def _at(steps: Sequence[tuple[int, str | None]], run: int) -> str | None:
 
 
 def _steps(window: Window, rows: Iterable[_Row]) -> list[ValueChange]:
-    """Steps from one row to the next of a leaf, of runs that are shown."""
+    """Return the steps from one row to the next of a leaf, of runs that are shown."""
     value_changes: list[ValueChange] = []
     before: tuple[str, str | None] = "", None
     for leaf, node, run, text in rows:

@@ -84,7 +84,7 @@ class ComparedCertificates(Record):
 def table_of(
     text_lists: Sequence[tuple[str, Certificate]], now: datetime
 ) -> ComparedCertificates:
-    """The table of certificates, each with its file, in their order."""
+    """Return the table of certificates, each with its file, in their order."""
     columns = tuple(
         _column(letter, path, certificate, now)
         for letter, (path, certificate) in zip(_LETTERS, text_lists, strict=False)
@@ -142,7 +142,7 @@ Key = tuple[str, str, tuple[tuple[str, int], ...]]
 
 
 def _rows(certificates: Sequence[Certificate]) -> Iterator[CertificateRow]:
-    """Quantities in the order of the first certificate, the largest message first."""
+    """Yield quantities in the first certificate's order, the largest message first."""
     by_key: list[dict[Key, float]] = [
         _medians(certificate.measurements) for certificate in certificates
     ]
@@ -167,7 +167,7 @@ def _by_size(key: Key) -> tuple[int, ...]:
 
 
 def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
-    """By what makes numbers comparable; the largest of several tools or paths."""
+    """Return the medians by what makes numbers comparable: the largest of several."""
     result: dict[Key, float] = {}
     for item in measured:
         if item.name.endswith(_TIMES):
@@ -235,7 +235,7 @@ def _conditioned(certificates: Sequence[Certificate]) -> Iterator[Measured]:
 def _not_comparable(
     columns: Sequence[Column], rows: Sequence[CertificateRow]
 ) -> Iterator[str]:
-    """Quantities that certificates have under other conditions, or not at all."""
+    """Yield quantities that certificates have under other conditions, or not at all."""
     for name in dict.fromkeys(row.name for row in rows):
         several = [row for row in rows if row.name == name]
         lonely = [row for row in several if sum(v is not None for v in row.values) == 1]
@@ -262,7 +262,7 @@ def _owner(columns: Sequence[Column], row: CertificateRow) -> str:
 
 
 def conditions_words(row: CertificateRow) -> str:
-    """The conditions of a row in words: 16 GiB, 2 nodes, 16 ranks."""
+    """Return the conditions of a row in words: 16 GiB, 2 nodes, 16 ranks."""
     texts = dict(row.conditions)
     nodes, ranks = texts.pop("nodes", None), texts.pop("ranks", None)
     words = conditions_of(texts)
@@ -272,7 +272,7 @@ def conditions_words(row: CertificateRow) -> str:
 
 
 def highest(levels: Sequence[str | None]) -> tuple[int, ...]:
-    """Which columns have the highest level, where they are not all alike."""
+    """Return which columns have the highest level, where they are not all alike."""
     ranks = [LEVELS.index(level) + 1 if level in LEVELS else 0 for level in levels]
     best = [number for number, rank in enumerate(ranks) if rank == max(ranks)]
     return tuple(best) if max(ranks) and len(best) < len(ranks) else ()
@@ -301,7 +301,7 @@ class _Line:
 
 
 def table_text(table: ComparedCertificates, style: Style) -> str:
-    """For a terminal: in blocks of as many columns as fit."""
+    """Return the table for a terminal: in blocks of as many columns as fit."""
     lines = [
         wrap(printable(_about(column)), style.width, "") for column in table.columns
     ]
@@ -399,7 +399,7 @@ def _measured(row: CertificateRow) -> _Line:
 
 
 def table_markdown(table: ComparedCertificates) -> str:
-    """For a page: one table, with what cannot be compared below."""
+    """Return the table for a page, with what cannot be compared below."""
     heads = [
         f"{column.letter} {in_cell(column.instance_type)}" for column in table.columns
     ]

@@ -41,7 +41,7 @@ _MOST_NAMES = 4
 def compare_certificates(
     a: Certificate, b: Certificate, files: tuple[str, str]
 ) -> ComparedDocuments:
-    """Everything that one says and the other does not, or says otherwise."""
+    """Compare all that one says and the other does not, or says otherwise."""
     numbers = _numbers(a), _numbers(b)
     clauses = [
         {clause.clause for clause in certificate.clauses} for certificate in (a, b)
@@ -105,7 +105,7 @@ def _levels(a: Certificate, b: Certificate) -> Iterator[Difference]:
 
 
 def _lonely(name: str, before: Track | None, after: Track | None) -> Difference:
-    """A track that only one edition has."""
+    """Return the difference of a track that only one edition has."""
     a, b = (track.level or _NONE if track else None for track in (before, after))
     return Difference("levels", name, "went" if before else "came", a, b)
 
@@ -148,7 +148,7 @@ def _clauses(a: Certificate, b: Certificate) -> Iterator[Difference]:
 def _other_clause(
     name: str, before: ClauseResult | None, after: ClauseResult | None
 ) -> Difference:
-    """A clause that only one of the two was held to."""
+    """Return the difference of a clause that only one of the two was held to."""
     a, b = (
         clause_result.outcome if clause_result else None
         for clause_result in (before, after)
@@ -159,7 +159,7 @@ def _other_clause(
 
 
 def _reason(clause_result: ClauseResult) -> str:
-    """The first judgement that makes the clause what it is."""
+    """Return the first judgement that makes the clause what it is."""
     for judgement in clause_result.judgements:
         is_it = judgement.outcome == clause_result.outcome or (
             judgement.waived and clause_result.outcome == "waived"
@@ -222,7 +222,7 @@ def _waivers(certificate: Certificate) -> dict[str, Scalar]:
 
 
 def _identity(a: Certificate, b: Certificate) -> Iterator[Difference]:
-    """Fields of the type; first those whose change ends the validity."""
+    """Yield the fields of the type; first those whose change ends the validity."""
     names = {
         invalidator.name
         for certificate in (a, b)
@@ -248,7 +248,7 @@ def _text(value: object) -> str:
 
 
 def _numbers(certificate: Certificate) -> dict[Hashable, ComparedNumber]:
-    """By name and conditions; by which way it took where that tells two apart."""
+    """Return the numbers by name and conditions, and by path if that sets two apart."""
     times = Counter(map(_key, certificate.measurements))
     return {
         _key(measurement)
@@ -292,14 +292,14 @@ def _number(measured: Measured) -> ComparedNumber:
 
 
 def _specimens(certificate: Certificate) -> dict[str, Scalar]:
-    """Machines by name; whether they are the same is another question."""
+    """Return the machines by name; whether they are the same is another question."""
     return dict.fromkeys(
         (specimen.name for specimen in certificate.specimens), "looked at"
     )
 
 
 def _other_machines(a: Certificate, b: Certificate) -> Iterator[str]:
-    """Machines of one name of which nothing is in both."""
+    """Yield the machines of one name of which nothing is in both."""
     before, after = (
         {
             specimen.name: set(map(str, specimen.identity.values()))

@@ -110,7 +110,7 @@ class ComparedDocuments(Record):
 
 
 def _weight(difference: Difference) -> int:
-    """Clauses that fail now come first, and those that were not judged before last."""
+    """Return the weight: clauses that fail now first, unjudged before last."""
     if difference.group != "clauses":
         return 0
     is_news = difference.change == "changed"
@@ -123,7 +123,7 @@ def _weight(difference: Difference) -> int:
 def of_tables(
     group: Group, a: Mapping[str, Scalar], b: Mapping[str, Scalar]
 ) -> Iterator[Difference]:
-    """What differs between two tables of values, in the order of their names."""
+    """Yield what differs between two tables of values, in the order of their names."""
     for name in sorted({*a, *b}):
         if name not in b:
             yield Difference(group, name, "went", a[name], None)
@@ -134,5 +134,5 @@ def of_tables(
 
 
 def in_both(a: Iterable[object], b: Iterable[object]) -> int:
-    """How many of the two are in both."""
+    """Return how many of the two are in both."""
     return len({*a} & {*b})

@@ -8,7 +8,7 @@ _FAMILY = "speccheck-report/"
 
 
 def kind_of(text: str) -> Kind | None:
-    """What a text is by its first fields; None for neither of the two."""
+    """Return what a text is by its first fields; None for neither of the two."""
     if not text.lstrip().startswith("{"):
         return None
     try:

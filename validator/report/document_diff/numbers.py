@@ -28,14 +28,14 @@ class ComparedNumber(Record):
     spread: float | None = None
 
     def reaches(self, value: float) -> bool:
-        """Whether it was seen to be as large and as small as that."""
+        """Return whether it was seen to be as large and as small as that."""
         return self.low <= value <= self.high
 
 
 def differing_numbers(
     a: Mapping[Hashable, ComparedNumber], b: Mapping[Hashable, ComparedNumber]
 ) -> Iterator[Difference]:
-    """What differs between the numbers of two documents, those that moved most first.
+    """Yield what differs between two documents' numbers, the most moved first.
 
     Args:
         a: by the conditions under which they can be compared.
@@ -70,7 +70,7 @@ def _between(a: ComparedNumber, b: ComparedNumber) -> Difference:
 
 
 def _moved(a: ComparedNumber, b: ComparedNumber, by: float | None) -> str:
-    """Why a number counts as another one; empty where it does not."""
+    """Return why a number counts as another one; empty where it does not."""
     if by is None:
         return "was 0" if b.median else ""
     apart = abs(by)

@@ -24,7 +24,7 @@ REPORT = "speccheck-report/1"
 
 
 def certificate_of(text: str, path: str) -> Certificate:
-    """The certificate of an envelope, as it is; raises SigningError or ReadError.
+    """Return the certificate of an envelope as is; raises SigningError or ReadError.
 
     Whoever changed it could have signed it anew: `speccheck verify` knows the keys.
     """
@@ -47,7 +47,7 @@ def certificate_of(text: str, path: str) -> Certificate:
 
 
 def report_of(text: str, path: str) -> Mapping[str, Any]:
-    """A report as it is; raises ReadError."""
+    """Return a report as it is; raises ReadError."""
     try:
         # What a reader of JSON Schema takes for a number is one afterwards.
         report = model_of(Report).model_validate(json.loads(text))

@@ -40,7 +40,7 @@ _NONE = "none"
 def compare_reports(
     a: Document, b: Document, files: tuple[str, str]
 ) -> ComparedDocuments:
-    """Everything that one says and the other does not, or says otherwise."""
+    """Compare all that one says and the other does not, or says otherwise."""
     both = a, b
     not_compared = tuple(_not_compared(a, b))
     clauses = _clauses(a), _clauses(b)
@@ -82,7 +82,7 @@ def _verdict(result: Document) -> dict[str, Scalar]:
 
 
 def _clauses(result: Document) -> dict[str, tuple[str, str]]:
-    """Outcome and level of each clause, by the counts of its rules over all plans."""
+    """Return each clause's outcome and level, by its rules' counts over all plans."""
     counts: dict[str, Counter[str]] = {}
     levels: dict[str, str] = {}
     for row in result["statistics"]:
@@ -124,7 +124,7 @@ def _other_findings(
     clauses: set[str],
     outcomes: Sequence[Mapping[str, str]],
 ) -> Iterator[Difference]:
-    """Failures that came or went within clauses that come out as before."""
+    """Yield the failures that came or went within clauses that come out as before."""
     same = {clause for clause in clauses if outcomes[0][clause] == outcomes[1][clause]}
     failed = [_failures(item, same) for item in (a, b)]
     for of_table in of_tables("clauses", *failed):
@@ -135,7 +135,7 @@ def _other_findings(
 
 
 def _failures(result: Document, clauses: set[str]) -> dict[str, Scalar]:
-    """What fails and is not waived, by clause, subject and file."""
+    """Return what fails and is not waived, by clause, subject and file."""
     outcome: dict[str, Scalar] = {}
     for item in result["findings"]:
         if (
@@ -204,7 +204,7 @@ def _waivers(result: Document) -> dict[str, Scalar]:
 
 
 def _numbers(result: Document) -> dict[Hashable, ComparedNumber]:
-    """What was measured, of each plan; the last where several say the same."""
+    """Return what was measured, of each plan; the last where several say the same."""
     outcome: dict[Hashable, ComparedNumber] = {}
     for plan in result["plans"]:
         for item in plan["rates"]:
@@ -235,7 +235,7 @@ def _numbers(result: Document) -> dict[Hashable, ComparedNumber]:
 
 
 def _place(result: Document, plan: Document) -> Hashable:
-    """Which plan it is: the only one, or that of these files."""
+    """Return which plan it is: the only one, or that of these files."""
     if len(result["plans"]) == 1:
         return ""
     return tuple(sorted(os.path.normpath(item) for item in plan["files"]))

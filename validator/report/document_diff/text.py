@@ -36,7 +36,7 @@ _BAD = frozenset({"fail", "error"})
 def document_diff_text(
     compared: ComparedDocuments, style: Style, *, full: bool = False
 ) -> str:
-    """The whole report."""
+    """Return the whole report."""
     lines = [_side("A", compared.a, style), _side("B", compared.b, style)]
     if compared.kind == "certificate":
         text = "signatures are not verified here: speccheck verify knows whom to trust"

@@ -46,7 +46,7 @@ _GITHUB_KINDS = ("error", "warning")
 
 
 def github_report(context: ReportContext, _: Style) -> Iterator[str]:
-    """A command a line."""
+    """Yield a command a line."""
     root = project_root()
     result = problems(context.run)
     lines: dict[str, list[str]] = {kind: [] for kind in _GITHUB_KINDS}
@@ -60,7 +60,7 @@ def github_report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def github_refusal(message: str, code: int) -> str:
-    """One error for a run that could not begin."""
+    """Return one error for a run that could not begin."""
     text = f"{message} (exit code {code})"
     return _github_command("error", {"title": "speccheck"}, clean(text))
 
@@ -80,7 +80,7 @@ def _github_of_problem(problem: Problem) -> str:
 
 
 def _github_lines(at: Location | None) -> dict[str, str]:
-    """Columns count only where the last line is the first."""
+    """Return lines and columns; columns count only where the last line is the first."""
     if at is None:
         return {}
     end = at.column + at.length
@@ -121,7 +121,7 @@ _AZURE_KINDS = ("error", "warning")
 
 
 def azure_report(context: ReportContext, _: Style) -> Iterator[str]:
-    """A command a line, the gravest first, then the totals."""
+    """Yield a command a line, the gravest first, then the totals."""
     root = project_root()
     result = problems(context.run)
     for file in unread_files(context):
@@ -138,7 +138,7 @@ def azure_report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def azure_refusal(message: str, code: int) -> str:
-    """One error for a run that could not begin."""
+    """Return one error for a run that could not begin."""
     return _azure_command("error", {"code": "not-run"}, f"{message} (exit code {code})")
 
 
@@ -172,7 +172,7 @@ _GITLAB_GRAVEST = "blocker"  # nothing is known of the file
 
 
 def gitlab_report(context: ReportContext, _: Style) -> Iterator[str]:
-    """The whole list, an entry a line."""
+    """Yield the whole list, an entry a line."""
     root = project_root()
     unread = (_gitlab_unread(file, root) for file in unread_files(context))
     failed = (
@@ -184,7 +184,7 @@ def gitlab_report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def gitlab_refusal(message: str, code: int) -> str:
-    """One entry for a run that could not begin: an empty list means all is well."""
+    """Return one entry for a run that could not begin; an empty list is well."""
     text = f"{message} (exit code {code})"
     return "".join(
         _gitlab_list(
@@ -262,7 +262,7 @@ _RDJSON_ORDER = tuple(_RDJSON_SEVERITIES.values())
 
 
 def rdjson_report(context: ReportContext, _: Style) -> Iterator[str]:
-    """The whole result, a diagnostic a line."""
+    """Yield the whole result, a diagnostic a line."""
     unread = map(_rdjson_unread, unread_files(context))
     failed = (
         _rdjson_diagnostic(problem)
@@ -273,7 +273,7 @@ def rdjson_report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def rdjson_refusal(message: str, code: int) -> str:
-    """One diagnostic for a run that could not begin."""
+    """Return one diagnostic for a run that could not begin."""
     text = f"{message} (exit code {code})"
     return "".join(
         _rdjson_result([_rdjson_row(text, "ERROR", "not-run", {"path": "."})])
@@ -313,7 +313,7 @@ def _rdjson_diagnostic(problem: Problem) -> Row:
 
 
 def _rdjson_suggestions(problem: Problem) -> Iterator[Row]:
-    """The edit that mends it, if it is one and begins on the line that is shown.
+    """Yield the edit that mends it, if it is single and begins on the shown line.
 
     A suggestion knows no other file, several are not taken together, and columns of
     another line cannot be counted in bytes here.
@@ -360,5 +360,5 @@ def _rdjson_row(text: str, severity: str, code: str, location: Row) -> Row:
 
 
 def byte_column(text: str, column: int) -> int:
-    """A column of a line counted in bytes of UTF-8, from 1."""
+    """Return a column of a line counted in bytes of UTF-8, from 1."""
     return len(text[: column - 1].encode("utf-8", "replace")) + 1

@@ -28,7 +28,7 @@ _Cell = str | int | float | None
 
 
 def report(context: ReportContext, _: Style) -> Iterator[str]:
-    """The head and the rows, each as it is written."""
+    """Yield the head and the rows, each as it is written."""
     yield _line(_COLUMNS)
     for plan in context.run.plans:
         for located in plan.findings:
@@ -41,7 +41,7 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def _tailored(context: ReportContext, finding: Finding) -> tuple[_Cell, ...]:
-    """How many numbers are not the edition's, and whether that is why it holds."""
+    """Return how many numbers are not the edition's, and whether it holds by them."""
     return len(context.run.edition.tailoring), "yes" if finding.is_loosened else "no"
 
 
@@ -74,7 +74,7 @@ def _row(located: LocatedFinding, plan: JudgedPlan, edition: str) -> tuple[_Cell
 
 
 def _place(located: LocatedFinding, plan: JudgedPlan) -> tuple[_Cell, ...]:
-    """File, line, column and key; the file of the plan where no place is told."""
+    """Return file, line, column and key; the plan's file where there is no place."""
     if not located.locations:
         return (plan.files[0].path if plan.files else "", None, None, "")
     first = located.locations[0]

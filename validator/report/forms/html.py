@@ -189,7 +189,7 @@ def _unsought(run: RunResult) -> Iterator[Parts]:
 
 
 def _coverage(context: ReportContext) -> Iterator[Parts]:
-    """Clauses by level and outcome, what was switched off, warnings of settings."""
+    """Yield clauses by level and outcome, what was switched off, settings' warnings."""
     yield _clauses(context.summary)
     yield note(
         "What could not run or is waived is no pass. Coverage is the share of the "
@@ -244,7 +244,7 @@ def _count(name: str, number: int, level: str) -> Parts:
 def _first(
     shown: Sequence[Shown], result: Sequence[Chapter], *, many: bool
 ) -> Iterator[Parts]:
-    """What is to be done with machines, then the remedy of each error."""
+    """Yield what is to be done with machines, then the remedy of each error."""
     of_machines = [
         (
             Code(action),
@@ -279,7 +279,7 @@ def _to_do(blocks: Sequence[FindingBlock]) -> Parts:
 
 
 def _machines(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
-    """The pictures of the first machines."""
+    """Yield the pictures of the first machines."""
     layouts = [
         (plan.shown.files, plan.shown.machine)
         for plan in plans
@@ -294,7 +294,7 @@ def _machines(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
 
 
 def _rules(context: ReportContext) -> Parts:
-    """How often each rule failed, where that is more than a glance."""
+    """Return how often each rule failed, where that is more than a glance."""
     rows = [row for row in rule_counts(context.run.plans) if row.failed]
     if sum(row.failed for row in rows) < _FEWEST_COUNTED and not context.statistics:
         return ""
@@ -312,7 +312,7 @@ def _rules(context: ReportContext) -> Parts:
 
 
 def _waived(showns: Sequence[Shown]) -> Parts:
-    """What fails and was silenced: by whom, why, until when."""
+    """Return what fails and was silenced: by whom, why, until when."""
     waivers = [
         (shown, shown.finding.waiver) for shown in showns if shown.finding.waiver
     ]
@@ -339,7 +339,7 @@ def _waived(showns: Sequence[Shown]) -> Parts:
 
 
 def _unknown(plans: Sequence[JudgedPlan]) -> Parts:
-    """What would let clauses be judged, and which."""
+    """Return what would let clauses be judged, and which."""
     result = not_run(plans)
     rows: list[Sequence[Parts]] = [
         (gap.need, joined(_required_bold(gap))) for gap in result.gaps
@@ -367,7 +367,7 @@ def _required_bold(gap: MissingFact) -> Iterator[Strong | Word]:
 
 
 def _holding(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
-    """What passed, and what does not apply, folded."""
+    """Yield what passed, and what does not apply, folded."""
     for outcome, verbs in (
         ("pass", ("passed", "passed")),
         ("not_applicable", ("do not apply", "do not apply")),
@@ -408,7 +408,7 @@ def _measured_or_said(finding: Finding) -> str:
 
 
 def _files(run: RunResult) -> Iterator[Parts]:
-    """The files of the run: those that were not judged first."""
+    """Yield the files of the run: those that were not judged first."""
     files = run.files
     passed_over = passed_over_line(run)
     if passed_over:

@@ -201,7 +201,7 @@ def _head(certificate: Certificate, verified: Mapping[str, Any] | None) -> Figur
 
 
 def _trust(verified: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Whether this is what was signed, as far as somebody looked: colour and words."""
+    """Return whether this is what was signed, as far as verified: colour and words."""
     if verified is None:
         return "unknown", "not verified"
     steps = list(verified.get("steps") or ())
@@ -220,7 +220,7 @@ def _trust(verified: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def _verified(result: Mapping[str, Any] | None) -> Iterator[Parts]:
-    """What was verified; that nothing was, where nobody did."""
+    """Yield what was verified; that nothing was, where nobody did."""
     if result is None:
         words = (
             " Whoever wrote this page did not verify the signature, nor judge the "
@@ -241,7 +241,7 @@ def _verified(result: Mapping[str, Any] | None) -> Iterator[Parts]:
 
 
 def _tracks(certificate: Certificate) -> Iterator[Parts]:
-    """Tracks and levels as a table, and what stands before the next level of each."""
+    """Yield the table of tracks and levels, and what stands before the next level."""
     rows: list[Cells] = []
     for track in certificate.tracks:
         counts = (track.passed, track.not_applicable, track.required)
@@ -291,7 +291,7 @@ def _reasons(track: Track) -> Iterator[Parts]:
 
 
 def _clauses(certificate: Certificate) -> Iterator[Parts]:
-    """All clauses; a clause of several tracks is shown under the first of them."""
+    """Yield all clauses, those of several tracks under the first of them."""
     names = {
         specimen.name: at for at, specimen in enumerate(certificate.specimens, start=1)
     }
@@ -362,7 +362,7 @@ def _clause(result: ClauseResult, *, names: Mapping[str, int], most: int) -> Cel
 def _judgements(
     judgements: Sequence[Judgement], names: Mapping[str, int], most: int
 ) -> Iterator[Paragraph]:
-    """What rules say, the same of several parts and specimens once."""
+    """Yield what rules say, the same of several parts and specimens once."""
     order = list(OUTCOMES)
     alike: dict[tuple[str, str, str], list[Judgement]] = {}
     for judgement in sorted(judgements, key=lambda each: order.index(_shown_as(each))):
@@ -394,13 +394,13 @@ def _judgements(
 
 
 def _shown_as(judgement: Judgement) -> str:
-    """The outcome; what fails and is waived is not shown as a failure alone."""
+    """Return the outcome; what fails and is waived is not shown as a failure alone."""
     is_waived = judgement.waived and judgement.outcome == "fail"
     return "waived" if is_waived else judgement.outcome
 
 
 def _statement(judgement: Judgement) -> str:
-    """What was found; a rule is named for what it looks for, and finds it seldom."""
+    """Return the statement; a rule is named for what it looks for, and seldom sees."""
     measured, required = judgement.measured, judgement.required
     if judgement.message:
         return judgement.message
@@ -434,7 +434,7 @@ def _digest(text: str) -> Code:
 
 
 def _identity(certificate: Certificate) -> Iterator[Parts]:
-    """What all machines of the type share."""
+    """Yield what all machines of the type share."""
     words = (
         f"{certificate.instance_type} of {certificate.provider}. All machines of "
         "the type share "
@@ -445,7 +445,7 @@ def _identity(certificate: Certificate) -> Iterator[Parts]:
 
 
 def _specimens(certificate: Certificate) -> Iterator[Parts]:
-    """The machines that were looked at, under salted names."""
+    """Yield the machines that were examined, under salted names."""
     if certificate.expected_machines is not None:
         yield Paragraph(f"{certificate.expected_machines:,} machines were expected.")
     yield note(
@@ -468,7 +468,7 @@ def _specimen(number: int, specimen: Specimen) -> Cells:
 
 
 def _judged_by(certificate: Certificate) -> Table:
-    """Edition, profiles, program and verifier, with their digests."""
+    """Return the edition, profiles, program and verifier, with their digests."""
     verifier, edition = certificate.verifier, certificate.edition
     tool = verifier.tool
     name = f"{edition.id} ({edition.stage})"
@@ -492,7 +492,7 @@ def _judged_by(certificate: Certificate) -> Table:
 
 
 def _silenced(certificate: Certificate) -> Iterator[Parts]:
-    """Waivers and numbers of the user's own; that there are none, where that is so."""
+    """Yield the waivers and numbers of the user's own, or that there are none."""
     tailoring = certificate.edition.tailoring
     if certificate.waivers:
         rows: list[Cells] = [
@@ -529,7 +529,7 @@ def _silenced(certificate: Certificate) -> Iterator[Parts]:
 
 
 def _validity(certificate: Certificate) -> Iterator[Parts]:
-    """From when to when, and what ends it before."""
+    """Yield from when to when it is valid, and what ends it before."""
     validity = certificate.validity
     rows = (
         ("written", validity.created),
@@ -547,7 +547,7 @@ def _validity(certificate: Certificate) -> Iterator[Parts]:
 
 
 def _evidence(certificate: Certificate) -> Iterator[Parts]:
-    """The files that were judged, with their digests."""
+    """Yield the files that were judged, with their digests."""
     numbers = {
         specimen.name: at for at, specimen in enumerate(certificate.specimens, start=1)
     }
@@ -583,7 +583,7 @@ _NUMBERS = ("median", "5th percentile", "least", "most", "floor", "ceiling")
 
 
 def _quantities(measureds: Sequence[Measured]) -> Iterator[Parts]:
-    """Curves first, then one bar for each quantity; nothing without any."""
+    """Yield the curves first, then one bar for each quantity; nothing without any."""
     groups: dict[tuple[object, ...], list[Measured]] = {}
     for each in measureds[:_MOST_QUANTITIES]:
         others = sorted((k, str(v)) for k, v in each.conditions.items() if k != _SIZE)
@@ -691,7 +691,7 @@ def _bar(measured: Measured) -> Division:
 
 
 def _picture(measured: Measured) -> str:
-    """The median as a bar, least to most as a whisker, floor and ceiling as lines."""
+    """Return a bar for the median, a whisker for the spread, lines for bounds."""
     if (
         measured.least == measured.most
         and measured.floor is None

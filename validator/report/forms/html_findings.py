@@ -179,7 +179,7 @@ def _body(group: Sequence[Shown], *, many: bool) -> Iterator[Parts]:
 
 
 def _places(group: Sequence[Shown]) -> Iterator[Parts]:
-    """Lines of files; of a snapshot, which nobody wrote, the names of its leaves."""
+    """Yield the lines of files; of a snapshot the names of its leaves."""
     first = group[0]
     locations = [at for shown in group for at in shown.locations]
     if not first.subjects:
@@ -216,7 +216,7 @@ def _frames(shown: Sequence[Location], count: int) -> Iterator[Frame]:
 
 
 def _framed(locations: Sequence[Location]) -> Iterator[Parts]:
-    """The first places in full, file by file, the others as a list that folds."""
+    """Yield the first places in full, file by file, the others as a list that folds."""
     framed = [at for at in locations if at.line]
     yield from _frames(framed[:MOST_FRAMES], len(framed))
     names = list(dict.fromkeys(f"{at.file}:{at.line}" for at in framed[MOST_FRAMES:]))

@@ -127,7 +127,7 @@ def _more(count: int, words: str) -> Paragraph:
 
 
 def _findings(context: FleetContext) -> Iterator[Parts]:
-    """Rules that fail, the worst first, with the nodes of each thing that they say."""
+    """Yield the rules that fail, worst first, with the nodes of each message."""
     groups = fleet_groups(context.run, "error", "fail")
     if not groups:
         yield note("Nothing that was judged fails.")
@@ -174,7 +174,7 @@ def _value(
 
 
 def _drain(context: FleetContext) -> Iterator[Parts]:
-    """The nodes that must not take part, those with the same reason together."""
+    """Yield the nodes that must not take part, those with the same reason together."""
     verdict = context.verdict
     if not verdict.unfit:
         return
@@ -215,7 +215,7 @@ def _drain(context: FleetContext) -> Iterator[Parts]:
 
 
 def _attendance(run: FleetRun) -> Iterator[Parts]:
-    """Who is missing, unexpected, unread, or came twice; nothing where nobody is."""
+    """Yield who is missing, unexpected, unread, or came twice; nothing for nobody."""
     attendance = run.fleet.attendance
     for words, names in (
         ("Missing", attendance.missing),
@@ -241,7 +241,7 @@ def _attendance(run: FleetRun) -> Iterator[Parts]:
 
 
 def _unknown(run: FleetRun) -> Parts:
-    """What could not be judged, and of which nodes."""
+    """Return what could not be judged, and of which nodes."""
     groups = fleet_groups(run, "unknown")
     rows: list[Sequence[Parts]] = []
     for group in groups[:_MOST_GROUPS]:

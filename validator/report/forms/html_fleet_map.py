@@ -57,7 +57,7 @@ class _Cell(Record):
 
 
 def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
-    """The map with its legend; empty without nodes."""
+    """Return the map with its legend; empty without nodes."""
     cells = _cells(run, verdict)
     nameless = _nameless(run)
     if not cells and not nameless:
@@ -87,7 +87,7 @@ def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
 
 
 def _cells(run: FleetRun, verdict: FleetVerdict) -> list[_Cell]:
-    """A cell for each node that reported or that should have."""
+    """Return a cell for each node that reported or that should have."""
     unfit = {unfit.name: unfit for unfit in verdict.unfit}
     warned = _warned(run)
     names = {node.name for node in run.nodes} | unfit.keys()
@@ -115,7 +115,7 @@ def _reasons(unfit: Unfit) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """The text, cut so that it is no longer than that as markup."""
+    """Return the text, cut so that it is no longer than that as markup."""
     length = len(escaped(text[: 2 * longest]))
     if len(text) <= 2 * longest and length <= longest:
         return text
@@ -124,7 +124,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _warned(run: FleetRun) -> dict[str, str]:
-    """The rules that warn of each node."""
+    """Return the rules that warn of each node."""
     result: dict[str, list[str]] = {}
     for group in fleet_groups(run, "fail"):
         if group.level == "warning" and not group.is_of_job:
@@ -134,7 +134,7 @@ def _warned(run: FleetRun) -> dict[str, str]:
 
 
 def _nameless(run: FleetRun) -> int:
-    """Nodes that are expected by number, and did not report."""
+    """Return the nodes that are expected by number, and did not report."""
     attendance = run.fleet.attendance
     if attendance.names:
         return 0
@@ -144,7 +144,7 @@ def _nameless(run: FleetRun) -> int:
 
 
 def _shown(cells: Sequence[_Cell]) -> list[_Cell]:
-    """All cells in the order of names; of too many those that are not fit first."""
+    """Return all cells by name; of too many those that are not fit first."""
     if len(cells) <= _MOST_CELLS:
         return list(cells)
     order = list(_STATES)
@@ -162,7 +162,7 @@ def _blocks(cells: Sequence[_Cell], total: int) -> Iterator[str]:
 
 
 def _drawn(cell: _Cell) -> str:
-    """The title is what a pointer shows without a script, and what the filter finds."""
+    """Return a cell; a pointer shows its title, and the filter reads it."""
     name = cell.name[:_LONGEST_NAME] or "a node that did not report"
     of_class, words = _STATES[cell.state]
     if not of_class:
@@ -197,7 +197,10 @@ _LEAST_BAR = 2  # pixels, so that one value among thousands is seen
 
 
 def rates_parts(run: FleetRun) -> Iterator[Parts]:
-    """A distribution for each rate, those with outliers first; nothing without any."""
+    """Yield a distribution for each rate, those with outliers first.
+
+    Nothing without.
+    """
     slow = {
         name
         for group in fleet_groups(run, "fail")
@@ -222,7 +225,7 @@ def rates_parts(run: FleetRun) -> Iterator[Parts]:
 def _reading(
     run: FleetRun, reading: OutlierReading, samples: Samples, slow: set[str]
 ) -> tuple[int, Division]:
-    """How many nodes are slow, and the drawing."""
+    """Return how many nodes are slow, and the drawing."""
     values, per = samples.values, reading.per
     least, most, middle = min(values), max(values), median(values)
     off = _slowest(run, samples, slow, middle)
@@ -252,7 +255,7 @@ def _reading(
 def _slowest(
     run: FleetRun, samples: Samples, slow: set[str], middle: float
 ) -> list[tuple[float, str, int]]:
-    """The least value of each slow node that lies below the median, with its part."""
+    """Return each slow node's least value below the median, with its part."""
     least: dict[str, tuple[float, int]] = {}
     for value, number, part in zip(
         samples.values, samples.nodes, samples.parts, strict=True

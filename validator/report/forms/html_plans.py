@@ -61,7 +61,7 @@ _NAMES = {PERHAPS: "perhaps", FREE: "free"}
 
 
 def plan_parts(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
-    """A line for each plan where there are several, then the values of each."""
+    """Yield a line for each plan where there are several, then the values of each."""
     many = len(plans) > 1
     if many:
         yield from _overview(plans)
@@ -77,7 +77,7 @@ def plan_parts(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
 
 
 def _overview(plans: Sequence[JudgedPlan]) -> Iterator[Parts]:
-    """Those with most errors first."""
+    """Yield the plans, those with most errors first."""
     rows: list[tuple[int, int, int, Sequence[Parts]]] = []
     for plan in plans:
         summary = summarize((plan,))
@@ -112,7 +112,7 @@ def _plan(plan: JudgedPlan, shown: PlanDump) -> Iterator[Parts]:
 
 
 def _values(shown: PlanDump, short: Mapping[str, str]) -> Iterator[Parts]:
-    """All leaves of which something is known, by the sections of the plan."""
+    """Yield all leaves of which something is known, by the sections of the plan."""
     rows: list[Sequence[Parts] | Group] = []
     section = ""
     silent: list[str] = []
@@ -166,7 +166,7 @@ def _at(locations: Sequence[Location], short: Mapping[str, str]) -> Parts:
 
 
 def _forecasts(forecasts: Sequence[Forecast], *, knows_scale: bool) -> Iterator[Parts]:
-    """Each subject of which something is known; at the end what would tell more."""
+    """Yield each subject of which something is known, then what would tell more."""
     dark = [forecast for forecast in forecasts if is_dark(forecast)]
     lit = [forecast for forecast in forecasts if forecast not in dark]
     for forecast in lit:
@@ -252,7 +252,7 @@ def _class(sign: str) -> str:
 
 
 def _caption(drawn: Bar) -> str:
-    """The caption without the sign of the limit, which is drawn and named."""
+    """Return the caption without the sign of the limit, which is drawn and named."""
     return drawn.caption.replace(f" ({LIMIT})", "")
 
 
@@ -265,7 +265,7 @@ def _picture(drawn: Bar, name: str, numbers: Mapping[str, int]) -> Figure:
 
 
 def _shapes(cells: str, numbers: Mapping[str, int]) -> Iterator[str]:
-    """Parts with their numbers where these fit; the limit above all others."""
+    """Yield parts with their numbers where these fit; the limit above all others."""
     at = 0
     for sign, same in groupby(cells.replace(LIMIT, _sign_around(cells))):
         width = sum(1 for _ in same)
@@ -286,7 +286,7 @@ def _shapes(cells: str, numbers: Mapping[str, int]) -> Iterator[str]:
 
 
 def _sign_around(cells: str) -> str:
-    """The sign of the part that the limit cuts."""
+    """Return the sign of the part that the limit cuts."""
     at = cells.find(LIMIT)
     return cells[at - 1] if at > 0 else cells[at + 1 : at + 2] or FREE
 
@@ -295,7 +295,7 @@ def _sign_around(cells: str) -> str:
 
 
 def measured_parts(measureds: Sequence[Measurements]) -> Iterator[Parts]:
-    """Curves with what they are held to, rates, paths; nothing where nothing was."""
+    """Yield the curves with what they are held to, rates and paths, if measured."""
     curves = [curve for each in measureds for curve in each.curves]
     rates = [rate for each in measureds for rate in each.rates]
     # A curve says by itself which way its bytes took.

@@ -58,12 +58,12 @@ class _Scale(Record):
     bottom: float = 0.0
 
     def x(self, size: float) -> float:
-        """From the left, by the logarithm of the size."""
+        """Return the place from the left, by the logarithm of the size."""
         share = (log2(size) - self.first) / max(self.last - self.first, 1e-9)
         return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
 
     def y(self, rate: float) -> float:
-        """From the top; zero, or the lowest rate, at the bottom."""
+        """Return the place from the top; zero, or the lowest rate, is at the bottom."""
         if self.bottom:
             height = log10(self.top / self.bottom)
             share = log10(max(rate, self.bottom) / self.bottom) / height
@@ -74,7 +74,7 @@ class _Scale(Record):
 
 
 def plot_html(result: Iterable[PlotLine], anchor: str) -> str:
-    """The drawing with its legend; empty for fewer than two sizes."""
+    """Return the drawing with its legend; empty for fewer than two sizes."""
     lines = [line for line in result if line.pairs]
     sizes = sorted({size for line in lines for size, _ in line.pairs})
     measured = [line for line in lines if line.name.startswith("measured")]
@@ -112,7 +112,7 @@ def _figure(lines: Sequence[PlotLine], scale: _Scale, named: str) -> str:
 
 
 def _round_up(rate: float) -> float:
-    """The next number of one or two digits, so that the grid has round ones."""
+    """Return the next number of one or two digits, so that the grid has round ones."""
     size: float = 10.0 ** (ceil(log10(rate)) - 1)
     steps = (1, 1.2, 1.6, 2, 4, 6, 8, 10)
     return next((step * size for step in steps if step * size >= rate), 10 * size)
@@ -209,7 +209,7 @@ def _curve_lines(curve: MeasuredCurve) -> Iterator[PlotLine]:
 
 
 def _placed(placed: PlacedCurve, index: int) -> PlotLine:
-    """The medians; where there are several runs, from the slowest to the fastest."""
+    """Return the medians; of several runs, from the slowest to the fastest."""
     where = placed.placement.replace("_", " ")
     pairs = tuple(
         (float(point.size_bytes), point.bus_bytes_per_second)

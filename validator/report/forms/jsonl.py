@@ -60,7 +60,7 @@ class TotalsLine(Record):
 
 
 def report(report_context: ReportContext, _: Style) -> Iterator[str]:
-    """The finding of `speccheck-report/1` with the files of its plan, line by line."""
+    """Yield the finding of `speccheck-report/1` with its plan's files, line by line."""
     run, full = report_context.run, report_context.full
     yield from _findings(run, full=full)
     unread = (file for file in run.files if file.state != "judged")
@@ -87,7 +87,7 @@ def report(report_context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
-    """Of a finding that many plans share all but the plan is kept as text."""
+    """Yield findings; of one that many plans share all but the plan is kept as text."""
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):
         files = encode([file.path for file in plan.files])
@@ -102,7 +102,7 @@ def _findings(run: RunResult, *, full: bool) -> Iterator[str]:
 
 
 def failure_report(message: str, code: int) -> str:
-    """The line of totals of a run that could not begin."""
+    """Return the line of totals of a run that could not begin."""
     totals = alike(
         TotalsLine,
         None,

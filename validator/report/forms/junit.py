@@ -70,7 +70,7 @@ class TestSuite(Record):
     properties: tuple[tuple[str, str], ...] = ()
 
     def count(self, state: State) -> int:
-        """How many ended that way."""
+        """Return how many ended that way."""
         return sum(case.state == state for case in self.cases)
 
 
@@ -83,7 +83,7 @@ class _Part(Record):
 
 
 def report(context: ReportContext, _: Style) -> Iterator[str]:
-    """The whole document, a test case a line."""
+    """Yield the whole document, a test case a line."""
     root = project_root()
     names: dict[str, int] = {}
     suites = [_of_run(context)]
@@ -92,14 +92,14 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def failure_report(message: str, code: int) -> str:
-    """The document of a run that could not begin: one error."""
+    """Return the document of a run that could not begin: one error."""
     text = (clean(message), f"exit code {code}")
     case = TestCase(_VERDICT, "error", clean(message), "no verdict", text)
     return "".join(_document([TestSuite(_TOOL, _TOOL, (case,))]))
 
 
 def _of_run(context: ReportContext) -> TestSuite:
-    """Whether there is a verdict, and each file that stands in its way."""
+    """Return whether there is a verdict, and each file that stands in its way."""
     ending = context.ending
     verdict = TestCase(_VERDICT)
     if ending.code not in _WITH_VERDICT:
@@ -115,7 +115,7 @@ def _of_run(context: ReportContext) -> TestSuite:
 
 
 def _properties(context: ReportContext) -> Iterator[tuple[str, str]]:
-    """The verdict, and what is not as in the edition: own numbers, a second one."""
+    """Yield the verdict, and what is not the edition's: own numbers, a second one."""
     yield "verdict", clean(context.ending.reason)
     yield "exit code", str(context.ending.code)
     required = context.summary.required_clauses
@@ -151,7 +151,7 @@ def _name(finding: Finding) -> str:
 
 
 def _part(located: LocatedFinding, context: ReportContext) -> _Part | None:
-    """What a finding says to its test case; None for nothing."""
+    """Return what a finding says to its test case; None for nothing."""
     finding = located.finding
     if finding.outcome == "fail":
         return _Part(*_failed(finding, context.fail_on), located)
@@ -176,14 +176,14 @@ def _failed(finding: Finding, fail_on: str) -> tuple[State, str]:
 
 
 def _is_wanted(finding: Finding, use: str) -> bool:
-    """Whether the run cannot end well without the evidence for it."""
+    """Return whether the run cannot end well without the evidence for it."""
     if use == "ci" or finding.clause_level != "must":
         return False
     return use != "preflight" or not is_unwritten(finding)
 
 
 def _case(name: str, parts: list[_Part], plan: JudgedPlan, root: str) -> TestCase:
-    """The gravest of what a rule says, with all that is as grave and all that fails."""
+    """Return a rule's gravest outcome, with all that is as grave or fails."""
     words = [part for part in parts if part.state != "passed"]
     if not words:
         return TestCase(name)

@@ -49,12 +49,12 @@ _AROUND = re.compile(r"^([(\"']*)(.*?)([)\"',.;:?]*)$")
 
 
 def escaped(text: str) -> str:
-    """A text on one line, words that could be markup as code."""
+    """Return a text on one line, words that could be markup as code."""
     return " ".join(map(_word, printable(text).split()))
 
 
 def code(text: str) -> str:
-    """A text as a code span, whatever is in it."""
+    """Return any text as a code span."""
     shown = " ".join(printable(text).split())
     if not shown:
         return ""
@@ -100,12 +100,12 @@ class _Part(Record):
 
 
 def report(context: ReportContext, _: Style) -> Iterator[str]:
-    """The report within the limit of a comment."""
+    """Yield the report within the limit of a comment."""
     yield markdown_text(context, COMMENT_BYTES)
 
 
 def markdown_text(context: ReportContext, most_bytes: int) -> str:
-    """The report in Markdown, of at most so many bytes."""
+    """Return the report in Markdown, of at most so many bytes."""
     head, foot = "".join(_head(context)), _foot(context)
     parts = list(_parts(context))
     reserved = _RESERVED_BYTES * len(parts) + _size(foot)
@@ -159,7 +159,7 @@ def _totals(summary: Summary) -> Iterator[str]:
 
 
 def _parts(context: ReportContext) -> Iterator[_Part]:
-    """What was found, what weighs most first."""
+    """Yield what there is to report, what weighs most first."""
     plans = context.run.plans
     shown = shown_findings(plans)
     many = len(plans) > 1
@@ -185,7 +185,7 @@ def _parts(context: ReportContext) -> Iterator[_Part]:
 
 
 def _line(text: str) -> str:
-    """What could not run: a heading, or a fact in the list below it."""
+    """Return what could not run: a heading, or a fact in the list below it."""
     is_fact = text.startswith(" ")
     need, gap, lets = text.strip().partition("   ")
     line = escaped(_clipped(f"{need}: {lets.strip()}" if gap else need))
@@ -215,7 +215,7 @@ def _waived_row(shown: Shown, *, many: bool) -> str:
 
 
 def _places(item: Shown, *, many: bool) -> str:
-    """The first places, and how many more there are."""
+    """Return the first places, and how many more there are."""
     texts = dict.fromkeys(
         f"{at.file}:{at.line}" for at in item.locations if at.line and at.file
     )
@@ -234,7 +234,7 @@ def _places(item: Shown, *, many: bool) -> str:
 
 
 def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
-    """A part with as many rows as there is room for, and the room that is left.
+    """Return a part with as many rows as there is room for, and the room that is left.
 
     None is left where a row was cut: what weighs less does not take its place.
     """

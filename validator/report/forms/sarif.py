@@ -74,7 +74,7 @@ _MOST_LETTERS = 1024  # of a description, on GitHub
 def descriptors(
     findings: Iterable[Finding], run: RunResult
 ) -> dict[str, dict[str, object]]:
-    """A description for each rule or clause of these findings, by its id, in order."""
+    """Return a description of each of these findings' rules or clauses, by id."""
     first: dict[str, Finding] = {}
     for finding in findings:
         first.setdefault(finding.rule or finding.clause, finding)
@@ -88,7 +88,7 @@ def descriptors(
 
 
 def _entries(names: Iterable[str]) -> Mapping[str, RuleEntry]:
-    """The rules by name; those of plugins too where a name is none of ours."""
+    """Return the rules by name; those of plugins too where a name is none of ours."""
     known = {rule_entry.name: rule_entry for rule_entry in rule_entries()}
     wanted = list(names)
     if any(name not in known for name in wanted):
@@ -125,7 +125,7 @@ def _descriptor(
 
 
 def _pascal(name: str) -> str:
-    """`RingForcedAtScale`: how the names of rules are written in SARIF."""
+    """Return `RingForcedAtScale`: how the names of rules are written in SARIF."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
@@ -175,7 +175,7 @@ class _Log(Record):
 
 
 def report(context: ReportContext, _: Style) -> Iterator[str]:
-    """The whole log: one run, a result a line."""
+    """Yield the whole log: one run, a result a line."""
     root = project_root()
     result = problems(context.run)
     kept = [
@@ -204,7 +204,7 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
 
 
 def failure_report(message: str, code: int) -> str:
-    """The log of a run that could not begin: no results, and not successful."""
+    """Return the log of a run that could not begin: no results, and not successful."""
     invocation: Row = {
         "executionSuccessful": False,
         "exitCode": code,
@@ -276,7 +276,7 @@ def _invocation(context: ReportContext, notifications: list[Row]) -> Row:
 def _notifications(
     context: ReportContext, broken: Iterable[Problem], root: str
 ) -> Iterator[Row]:
-    """What could not be read or judged, which is no fault of any file."""
+    """Yield what could not be read or judged, which is no fault of any file."""
     for file in unread_files(context):
         where = {"physicalLocation": _artifact(file.path, root)}
         yield {**_notification("error", file.message), "locations": [where]}
@@ -291,7 +291,7 @@ def _notifications(
 
 
 def unknown_musts(run: RunResult) -> Iterator[str]:
-    """Each must that could not be judged, with what is missing."""
+    """Yield each must that could not be judged, with what is missing."""
     plans: dict[str, int] = {}
     for plan in run.plans:
         for located in plan.findings:
@@ -324,7 +324,7 @@ def _notification(level: str, text: str) -> Row:
 
 
 def _plain(text: str) -> str:
-    """A text without links, which SARIF writes as `[text](target)`."""
+    """Return a text without links, which SARIF writes as `[text](target)`."""
     return clean(text).replace("](", "] (")
 
 
@@ -363,7 +363,7 @@ def _result(problem: Problem, log: _Log) -> Row:
 
 
 def _fix(says: str, edits: "Iterable[PlacedEdit]", root: str) -> Row:
-    """The edits that mend it, which GitHub passes over and viewers offer."""
+    """Return the edits that mend it, which GitHub passes over and viewers offer."""
     by_file: dict[str, list[Row]] = {}
     for edit in edits:
         replacement: Row = {
@@ -386,7 +386,7 @@ def _fix(says: str, edits: "Iterable[PlacedEdit]", root: str) -> Row:
 
 
 def _message(problem: Problem) -> Iterator[str]:
-    """All that is to be said; viewers show a related place only where it is linked."""
+    """Yield all that is to be said; viewers show a related place only where linked."""
     yield from map(_plain, (statement(problem), *advice(problem.finding)))
     names = [
         f"[{_linked(place)}]({number})"
@@ -404,12 +404,12 @@ def _related_places(problem: Problem) -> list[Location]:
 
 
 def _linked(place: Location) -> str:
-    """The name of a place, in brackets."""
+    """Return the name of a place, in brackets."""
     return clean(place_name(place)).replace("[", "(").replace("]", ")")
 
 
 def _other(finding: Finding, file: str, log: _Log) -> Row:
-    """What holds, does not apply, or could not be judged: for `--full`."""
+    """Return what holds, does not apply, or could not be judged: for `--full`."""
     name = finding.rule or finding.clause
     text = finding.message or _HELD.get(finding.outcome, "could not run")
     subject = f"{finding.subject}: " if finding.subject else ""
@@ -462,7 +462,7 @@ def _region(at: Location) -> Row:
 
 
 def _logical(problem: Problem) -> Iterator[Row]:
-    """The part of a machine, and the key or leaf."""
+    """Yield the part of a machine, and the key or leaf."""
     subject, key = clean(problem.finding.subject), clean(problem.key)
     if subject:
         full = f"{clean(problem.path)}/{subject}"
@@ -501,7 +501,7 @@ _KEPT = "/-._~"  # every other character is written as %XX, a colon too
 
 
 def uri_of(file: str, root: str) -> str:
-    """A file as a URI: relative to the root of the project; file: outside of it."""
+    """Return a file as a URI: relative to the project's root, or `file:` outside it."""
     inside = path_within(file, root)
     if inside is not None:
         return quote(os.fsencode(inside), safe=_KEPT)

@@ -88,12 +88,12 @@ _NORMATIVE = (
 
 
 def table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[Parts]]) -> Table:
-    """A table of rows of lines."""
+    """Return a table of rows of lines."""
     return Table(caption, tuple(heads), tuple(tuple(row) for row in rows))
 
 
 def anchor_of(name: str) -> str:
-    """The anchor of a clause, an area or a profile, by its name."""
+    """Return the anchor of a clause, an area or a profile, by its name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -105,7 +105,7 @@ class Linked:
         self._clauses = clauses
 
     def __call__(self, text: str) -> Line:
-        """A text in which each id of a clause is a reference."""
+        """Return a text in which each id of a clause is a reference."""
         parts: list[Inline] = []
         end = 0
         for match in _CLAUSE.finditer(text):
@@ -116,16 +116,16 @@ class Linked:
         return tuple(part for part in parts if part)
 
     def clause(self, name: str) -> Inline:
-        """A reference to a clause; its id alone where there is none."""
+        """Return a reference to a clause; its id alone where there is none."""
         return Link(name, anchor_of(name), "ref") if name in self._clauses else name
 
     def clauses(self, names: Iterable[str]) -> Line:
-        """References to clauses, one after another."""
+        """Return the references to clauses, one after another."""
         return joined(self.clause(name) for name in names)
 
 
 def front(edition: Edition, source: EditionSource) -> Iterator[Block]:
-    """Status, scope and conventions."""
+    """Yield the status, scope and conventions."""
     yield from _status(edition, source)
     yield from _scope(edition, source)
     yield from _conventions(edition, source)
@@ -294,7 +294,7 @@ def _evidence(source: EditionSource) -> Iterator[Block]:
 
 
 def requirements(edition: Edition, linked: Linked) -> Iterator[Block]:
-    """The chapter of requirements."""
+    """Yield the chapter of requirements."""
     yield Heading(1, "Requirements", "requirements")
     composed = compose(edition, use="ci")
     for code, title in edition.areas.items():
@@ -396,7 +396,7 @@ def _whole(value: float) -> float:
 
 
 def normative(clause: Clause) -> Line:
-    """The requirement, its word of RFC 2119 in capitals."""
+    """Return the requirement, its word of RFC 2119 in capitals."""
     text = clause.requirement_text()
     names = {number_text(number, None): name for name, number in clause.numbers.items()}
     unset = "|".join(map(re.escape, names)) or "(?!)"
@@ -421,7 +421,7 @@ _KINDS = (
 
 
 def profiles(source: EditionSource, linked: Linked) -> Iterator[Block]:
-    """The chapter of profiles."""
+    """Yield the chapter of profiles."""
     yield Heading(1, "Profiles", "profiles")
     yield Paragraph(
         "Profiles compose in this order: base, size class, accelerator, fabric, "
@@ -553,7 +553,7 @@ _TERMS = {
 
 
 def conformance(source: EditionSource) -> Iterator[Block]:
-    """The chapter of conformance."""
+    """Yield the chapter of conformance."""
     yield Heading(1, "Conformance", "conformance")
     uses = [profile for profile in source.profiles if profile.id.startswith("use/")]
     yield Heading(2, "Uses", "conformance-uses")
@@ -647,7 +647,7 @@ _LEVELS = ("L1", "L2", "L3")
 
 
 def changes(source: EditionSource, linked: Linked) -> Iterator[Block]:
-    """The chapter of changes."""
+    """Yield the chapter of changes."""
     changes_source = source.changes
     yield Heading(1, "Changes", "changes")
     yield Heading(2, f"Since the {_before(changes_source.before)}", "changes-since")
@@ -677,7 +677,7 @@ def _before(text: str) -> str:
 def _ended(
     title: str, name: str, source: EditionSource, linked: Linked
 ) -> Iterator[Block]:
-    """Clauses that are gone, or will go; editions without any say so."""
+    """Yield the clauses that are gone, or will go; editions without any say so."""
     rows: Mapping[str, Any] = getattr(source.head, name, {})
     yield Heading(2, title, name)
     if not rows:
@@ -704,7 +704,7 @@ def _removal(item: object) -> str:
 
 
 def annexes(edition: Edition, source: EditionSource, linked: Linked) -> Iterator[Block]:
-    """Provenance and the indexes."""
+    """Yield the provenance and the indexes."""
     yield from _provenance(source, linked)
     yield from _by_track(edition, source, linked)
     yield from _index(edition, linked)

@@ -39,13 +39,13 @@ _UNNUMBERED = "-"
 
 
 def document_of(name: str) -> BlockDocument:
-    """The document of an edition, by its id or its folder; raises UnknownEdition."""
+    """Return the document of an edition's id or folder; raises UnknownEdition."""
     edition = load_edition(name)
     return document(edition, _source(name))
 
 
 def _source(name: str) -> EditionSource:
-    """The files that an edition was compiled of: a document says what they say."""
+    """Return the files that an edition was compiled of, as a document says."""
     folder = Path(speccheck.schemas.__file__).parent / name
     if Path(name).name != name or not (folder / COMPILED).is_file():
         folder = Path(name)
@@ -62,7 +62,7 @@ def _source(name: str) -> EditionSource:
 
 
 def document(edition: Edition, source: EditionSource) -> BlockDocument:
-    """The document of an edition and the files that it was compiled of."""
+    """Return the document of an edition and the files that it was compiled of."""
     linked = Linked(edition.clauses.keys())
     blocks = (
         *front(edition, source),
@@ -77,7 +77,7 @@ def document(edition: Edition, source: EditionSource) -> BlockDocument:
 
 
 def _numbered(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Chapters and their sections with their numbers; clauses have their ids."""
+    """Yield chapters and their sections with their numbers; clauses have their ids."""
     chapter = section = 0
     prefix = ""
     for block in blocks:
@@ -97,7 +97,7 @@ def _numbered(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def contents(blocks: Iterable[Block]) -> Iterator[Heading]:
-    """The headings of the table of contents: chapters and their sections."""
+    """Yield the headings of the table of contents: chapters and their sections."""
     for block in blocks:
         if isinstance(block, Heading) and block.depth <= 2:  # noqa: PLR2004
             yield block
@@ -111,7 +111,7 @@ _STYLE = Path(__file__).with_name("specification.css")
 
 
 def html(document: BlockDocument) -> Iterator[str]:
-    """The page in pieces."""
+    """Yield the page in pieces."""
     yield _head(document)
     yield '<a class="skip" href="#status">to the text</a>\n'
     yield (
@@ -161,7 +161,7 @@ def _head(document: BlockDocument) -> str:
 
 
 def _contents(document: BlockDocument) -> Iterator[str]:
-    """Chapters, each with the list of its sections."""
+    """Yield the chapters, each with the list of its sections."""
     depth = 0
     for entry in contents(document.blocks):
         while depth > entry.depth:

@@ -82,7 +82,10 @@ class Baseline:
                 yield known, number - self.met[known]
 
     def has_file(self, place: BaselinePlace) -> bool:
-        """Whether the file of a place is still there; an option of a run has none."""
+        """Return whether the file of a place is still there.
+
+        An option of a run has none.
+        """
         return not place.file or os.path.exists(os.path.join(self.folder, place.file))
 
     def _file(self, place: Place, sources: Mapping[str, Source]) -> str:
@@ -94,7 +97,7 @@ class Baseline:
     def of(
         self, located_finding: LocatedFinding, sources: Mapping[str, Source], first: str
     ) -> BaselineEntry:
-        """What a finding is known by; `first` is the file of one without a place."""
+        """Return what a finding is known by; `first`: the file if it has no place."""
         finding = located_finding.finding
         is_secret = finding.clause.startswith(_SECURITY)
         pairs = zip(finding.places, located_finding.locations, strict=True)
@@ -203,7 +206,7 @@ def _row(known: BaselineEntry, count: int) -> dict[str, object]:
 
 
 def _written(place: Place, at: Location, sources: Mapping[str, Source]) -> str:
-    """The value as a file writes it, secrets and all; empty where it has none."""
+    """Return the value as a file writes it, secrets and all; empty if it has none."""
     source = sources.get(place.file)
     if source is None or not at.line:
         return ""

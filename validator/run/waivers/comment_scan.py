@@ -85,7 +85,7 @@ def _add_tables(blocks: dict[int, int], headers: list[int], end: int) -> None:
 
 
 def _extents(root: SourceNode, text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of keys and of items of lists; an end of -1 for a header."""
+    """Yield start and end of keys and of items of lists; -1 ends a header."""
     pending: list[SourceNode] = [root]
     while pending:
         node = pending.pop()

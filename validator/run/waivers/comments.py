@@ -33,7 +33,7 @@ class Comment(Record):
 
 
 def comments_of(source: Source) -> Iterator[Comment]:
-    """The comments of a file; of scripts that it holds, see `comments_of_script`."""
+    """Yield the comments of a file; of scripts in it, see `comments_of_script`."""
     text = source.text
     lines = LineTable(text)
     if source.language == "json":

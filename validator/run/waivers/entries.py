@@ -66,7 +66,7 @@ class InFiles(Record):
         return self.hosts is not None
 
     def covers(self, located_finding: LocatedFinding, plan: PlanFacts) -> bool:
-        """Whether one of the files of a finding, its machine and its part are meant."""
+        """Return whether an entry means a finding's files, its machine and its part."""
         if not self._has_host(plan.host):
             return False
         subject = located_finding.finding.subject.lower()

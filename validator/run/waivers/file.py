@@ -38,7 +38,10 @@ _WILD = re.compile(r"[*?]")
 
 
 def load_waivers(path: str, known: KnownNames) -> Iterator[Entry]:
-    """The entries of a waivers file; raises WaiverFault for anything wrong in it."""
+    """Yield the entries of a waivers file.
+
+    Raises WaiverFault for anything wrong in it.
+    """
     try:
         text = read_text(path)
         if len(text) > MOST_CHARACTERS:

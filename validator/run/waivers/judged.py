@@ -72,7 +72,7 @@ class RunCoverage:
         self._is_whole = cache(self._has_all_of)
 
     def has_whole(self, path: str) -> bool:
-        """Whether a file was read, and all others of its folder that could be."""
+        """Return whether a file was read, and all others of its folder too."""
         whole = os.path.abspath(path)
         return whole in self._files and self._is_whole(os.path.dirname(whole))
 
@@ -95,7 +95,10 @@ class RunCoverage:
         )
 
     def outcomes(self, name: str, where: Sequence[int]) -> set[str] | None:
-        """What was said of a rule or clause in these plans; None where not for sure."""
+        """Return what was said of a rule or clause in these plans.
+
+        None if not for sure.
+        """
         if name not in self._judging:
             return None
         texts: set[str] = {
@@ -122,7 +125,7 @@ class RunCoverage:
 def with_waivers_judged(
     waived: WaivedPlans, plans: Sequence[JudgedPlan], paths: Iterable[str]
 ) -> list[JudgedPlan]:
-    """The plans of a run, with what the rules say of the waivers that concern them."""
+    """Return a run's plans, with the rules' verdicts on waivers of them."""
     waivers = waived.waivers
     seen = RunCoverage(waived, plans, paths)
     applied: dict[int, list[AppliedWaiver]] = {}

@@ -56,7 +56,7 @@ class Ordered(Record):
 
 
 def kit_files(ordered: Ordered) -> Files:
-    """All files of a healthy kit, or with the faults that are planted.
+    """Return all files of a healthy kit, or with the faults that are planted.
 
     Raises KitError for a type of which too little is known.
     """
@@ -83,7 +83,7 @@ def kit_files(ordered: Ordered) -> Files:
 
 
 def texts(files: Files) -> dict[str, str]:
-    """The files as they are written, by path."""
+    """Return the files as they are written, by path."""
     return {path: _text(content) for path, content in files.items()}
 
 
@@ -96,7 +96,7 @@ def _text(content: Content) -> str:
 
 
 def _marked(rows: Iterable[dict[str, Any]]) -> Iterable[tuple[dict[str, Any], Any]]:
-    """Each record, and what the first of them says besides: that it is made up."""
+    """Yield each record, the first of them with the note that it is made up."""
     mark: dict[str, Any] = {"synthetic": {"by": BY}}
     for row in rows:
         yield row, mark
@@ -124,7 +124,7 @@ def _job(fleet: SimulatedFleet) -> SimulatedJob:
 
 
 def _machines(ordered: Ordered) -> Files:
-    """A snapshot of each, with its own measurements."""
+    """Return a snapshot of each, with its own measurements."""
     maker = Maker(ordered.fleet)
     by_node = ordered.planting.by_node()
     files: Files = {}
@@ -151,7 +151,7 @@ def _machines(ordered: Ordered) -> Files:
 def _measured(
     job: SimulatedJob, fleet: SimulatedFleet, hosts: list[str], dice: Dice
 ) -> Files:
-    """What was measured over several machines, or with another tool."""
+    """Return what was measured over several machines, or with another tool."""
     try:
         runs = measurements.collectives(job, dice, hosts)
     except NotKnownError as error:
@@ -200,7 +200,7 @@ def _readme(fleet: SimulatedFleet) -> str:
 
 
 def manifest(ordered: Ordered, paths: Iterable[str], spoiled: Mapping[str, str]) -> str:
-    """What the kit is made of and what is wrong in it, as the text of a file."""
+    """Return what the kit is made of and what is wrong in it, as the text of a file."""
     fleet = ordered.fleet
     document = {
         "schema": SCHEMA,

@@ -73,7 +73,7 @@ class SimulatedJob(Record):
 
 
 def model_for(shape: Shape, nodes: int) -> SimulatedModel | None:
-    """The largest that fits; None where none does."""
+    """Return the largest that fits; None where none does."""
     each = shape.gpu.get("memory_total_bytes", 0)
     memory = each * shape.gpus * nodes
     for model in _MODELS[each < _SMALL_GPU :]:
@@ -83,7 +83,7 @@ def model_for(shape: Shape, nodes: int) -> SimulatedModel | None:
 
 
 def configuration(job: SimulatedJob) -> str:
-    """The configuration, in speccheck's own format."""
+    """Return the configuration, in speccheck's own format."""
     model = job.model
     variables = "".join(f"  {name}: {value}\n" for name, value in _variables(job))
     return f"""\
@@ -201,7 +201,7 @@ def _variables(job: SimulatedJob) -> list[tuple[str, object]]:
 
 
 def script(job: SimulatedJob) -> str:
-    """The script of the scheduler."""
+    """Return the script of the scheduler."""
     return f"""\
 #!/bin/bash
 # {job.mark}

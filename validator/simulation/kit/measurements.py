@@ -58,7 +58,7 @@ class NotKnownError(Exception):
 def collectives(
     job: SimulatedJob, dice: Dice, hosts: list[str]
 ) -> dict[str, list[Any]]:
-    """Runs over all machines, by the name of the file; raises NotKnownError."""
+    """Return runs over all machines by the file's name; raises NotKnownError."""
     ring = _peak(job, "all_reduce")
     if ring is None:
         message = (
@@ -79,7 +79,7 @@ def collectives(
 
 
 def _peak(job: SimulatedJob, collective: Collective) -> float | None:
-    """What healthy machines reach with the largest messages; None: nobody knows."""
+    """Return what healthy machines reach with the largest messages, if known."""
     context = Context(nodes=job.nodes, instance=job.instance)
     try:
         run, about = unmeasured_run(collective, context, job.shape.gpus, (_LARGE,))
@@ -102,7 +102,7 @@ def _peak(job: SimulatedJob, collective: Collective) -> float | None:
 
 
 def _is_rack(job: SimulatedJob) -> bool:
-    """Whether NVLink joins all of the machines."""
+    """Return whether NVLink joins all of the machines."""
     return bool(job.ranks <= job.shape.instance["nvlink_domain_size"])
 
 
@@ -152,14 +152,14 @@ def _run(
 
 
 def _rate(size: int, peak: float, factor: float) -> float:
-    """Bus bandwidth of a size: of small messages the time is what counts."""
+    """Return the bus bandwidth of a size; of small messages the time is what counts."""
     half = _HALF_BYTES if size < _LARGE_SIZES[0] else _HALF_OF_LARGE
     seconds = max(size * factor / peak * (1 + half / size), _LEAST_SECONDS)
     return max(size * factor / seconds, 1000.0)
 
 
 def writes(job: SimulatedJob, dice: Dice) -> list[dict[str, Any]]:
-    """Writes of each adapter to the one of the other node, from memory of a GPU."""
+    """Return each adapter's writes from a GPU's memory to the other node's adapter."""
     instance = job.shape.instance
     line = instance["network_gbit_per_second"] * _GIGABIT
     names = _adapters(job)
@@ -199,7 +199,7 @@ def _adapters(job: SimulatedJob) -> list[str]:
 
 
 def diagnosis(job: SimulatedJob) -> list[dict[str, Any]]:
-    """What the diagnosis of the vendor says of each GPU: all is well."""
+    """Return what the diagnosis of the vendor says of each GPU: all is well."""
     tests = (
         ("Integration", "pcie"),
         ("Hardware", "memory"),
@@ -216,7 +216,7 @@ def diagnosis(job: SimulatedJob) -> list[dict[str, Any]]:
 
 
 def communicators(job: SimulatedJob, hosts: list[str]) -> list[dict[str, Any]]:
-    """What NCCL's log tells of those over all machines, and over one of them."""
+    """Return what NCCL's log says of those over all machines, and over one of them."""
     return [_communicator(job, len(hosts)), _communicator(job, 1)]
 
 
@@ -285,13 +285,13 @@ class Times(Record):
     run: str
 
     def at(self, seconds: float) -> str:
-        """So many seconds into the run."""
+        """Return the time so many seconds into the run."""
         return (self.began + timedelta(seconds=round(seconds))).strftime(
             "%Y-%m-%dT%H:%M:%SZ"
         )
 
     def row(self, seconds: float, node: str, /, **more: object) -> Row:
-        """A record of that moment."""
+        """Return a record of that moment."""
         labels = {"run": self.run, "edition": EDITION, "node": node}
         return {"time": self.at(seconds), **labels, **more}
 
@@ -299,7 +299,7 @@ class Times(Record):
 def training(
     job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
 ) -> Iterator[Row]:
-    """What the first rank logs, from the start of the run to its end."""
+    """Yield what the first rank logs, from the start of the run to its end."""
     first = hosts[0]
     start = {"event": "run.start", "rank": 0, "reason": "profile certify"}
     yield times.row(0, first, **start)
@@ -319,7 +319,7 @@ def training(
 def _of_ranks(
     job: SimulatedJob, times: Times, hosts: list[str], step: int, dice: Dice
 ) -> Iterator[Row]:
-    """The step times of the first and of the middle rank of each machine."""
+    """Yield the step times of the first and of the middle rank of each machine."""
     for number, host in enumerate(hosts[:_MACHINES_OF_RANKS]):
         for gpu in dict.fromkeys((0, job.shape.gpus // 2)):
             seconds = round(STEP_SECONDS * dice.bell(1, 0.002), 4)
@@ -357,7 +357,7 @@ def _step(job: SimulatedJob, step: int, dice: Dice) -> Row:
 def hardware(
     job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
 ) -> Iterator[Row]:
-    """What an exporter on each machine samples of each GPU."""
+    """Yield what an exporter on each machine samples of each GPU."""
     limit = job.shape.gpu.get("power_limit_default_watts", 400)
     for seconds in range(0, _RUN_SECONDS + 1, _HARDWARE_SECONDS):
         for host in hosts:
@@ -386,7 +386,7 @@ def hardware(
 def network(
     job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
 ) -> Iterator[Row]:
-    """Latency between machines, and how far their clocks are off."""
+    """Yield the latency between machines, and how far their clocks are off."""
     for seconds in range(0, _RUN_SECONDS + 1, _CLOCK_SECONDS):
         for number, host in enumerate(hosts):
             offset = round(dice.bell(0, 2e-4), 6)
@@ -401,7 +401,7 @@ def network(
 def drills(
     job: SimulatedJob, times: Times, hosts: list[str], dice: Dice
 ) -> Iterator[Row]:
-    """The events of several drills of recovery, each on another machine."""
+    """Yield the events of several drills of recovery, each on another machine."""
     for number in range(_DRILLS):
         host = hosts[number % len(hosts)]
         rank = (number % len(hosts)) * job.shape.gpus

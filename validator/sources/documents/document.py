@@ -72,7 +72,7 @@ class ReadError(Exception):
         self.column = at[1] if at else None
 
     def __str__(self) -> str:
-        """`train.yaml:3:7: the problem; what to do`."""
+        """Return `train.yaml:3:7: the problem; what to do`."""
         place = f":{self.line}:{self.column}" if self.line is not None else ""
         message = f"{self.name}{place}: {self.problem}; {self.remedy}"
         # Names and files may hold line ends and escape sequences of terminals.
@@ -184,7 +184,7 @@ class LineTable:
         self._starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column, from 1, of an offset."""
+        """Return the line and column, from 1, of an offset."""
         offset = min(offset, len(self._text))
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
@@ -289,16 +289,19 @@ class Document:
         return lines.span(extent)
 
     def raw(self, path: KeyPath) -> RawScalar | None:
-        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        """Return a scalar as it is written.
+
+        None for a mapping, a list, an unknown path.
+        """
         node = _descend(_tree(self)[0], path)
         return None if node is None else node.raw(self.text)
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a key path; where the file that states it is another, there."""
+        """Return the place of a key path, in another file if that states it."""
         return Place(self.name, dotted(path), path, self.index)
 
     def resolution(self, path: KeyPath) -> Resolution | None:
-        """How the value at a path was worked out, or why not; None for plain ones."""
+        """Return how the value at a path was worked out, or why not; None if plain."""
         del path
         return None
 
@@ -343,7 +346,7 @@ class Document:
         return ""
 
     def nodes(self) -> SourceNode:
-        """The root of the syntax tree, built anew; `span` keeps those of late."""
+        """Return the syntax tree's root, built anew; `span` keeps the last ones."""
         return self._find_nodes()
 
 
@@ -472,7 +475,7 @@ def template_marker(text: str, lines: LineTable, line: int) -> int | None:
 
 
 def placeholder(text: str, offset: int, *, bare_words: bool) -> str | None:
-    """The placeholder that begins at an offset, also a bare word such as ZERO_STAGE."""
+    """Return the placeholder at an offset, also a bare word such as ZERO_STAGE."""
     match = _PLACEHOLDER.match(text, offset)
     if match is None and bare_words:
         match = _BARE_WORD.match(text, offset)
@@ -552,7 +555,10 @@ class SectionDocument(Document):
         return self._whole.span((*self._path, *path), part=part)
 
     def raw(self, path: KeyPath) -> RawScalar | None:
-        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        """Return a scalar as it is written.
+
+        None for a mapping, a list, an unknown path.
+        """
         return self._whole.raw((*self._path, *path))
 
     def place(self, path: KeyPath) -> Place:
@@ -560,7 +566,7 @@ class SectionDocument(Document):
         return self._whole.place((*self._path, *path))
 
     def resolution(self, path: KeyPath) -> Resolution | None:
-        """How the value at a path was worked out, or why not; None for plain ones."""
+        """Return how the value at a path was worked out, or why not; None if plain."""
         return self._whole.resolution((*self._path, *path))
 
 

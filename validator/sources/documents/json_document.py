@@ -103,7 +103,7 @@ def _parse(name: str, text: str) -> tuple[object, bool]:
 
 
 def _without_comments(text: str) -> str:
-    """The text with comments and trailing commas as spaces: all else keeps its place.
+    """Return the text with spaces for comments and trailing commas, in place.
 
     Comments begin with `//` or `#`, or stand between `/*` and `*/`.
     """

@@ -107,7 +107,7 @@ class PythonDocument(Document):
         )
 
     def resolution(self, path: KeyPath) -> Resolution | None:
-        """How the value at a path was worked out, or why not; None for plain ones."""
+        """Return how the value at a path was worked out, or why not; None if plain."""
         for length in range(len(path), 0, -1):
             resolution = self._content.resolutions.get(path[:length])
             if resolution is not None:

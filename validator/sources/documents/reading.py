@@ -41,7 +41,7 @@ _KEPT: list[dict[str, str]] = []
 
 @contextmanager
 def keeping(texts: dict[str, str]) -> Generator[None]:
-    """Within it a file is read once: `texts` takes what was read, and is read again.
+    """Keep files that are read within it: `texts` takes what was read, and is read.
 
     So files are judged as they were read, or as they would be with another text.
     """
@@ -62,7 +62,7 @@ def _kept(name: str, read: Callable[[], str]) -> str:
 
 
 def read_text(path: str) -> str:
-    """The text of a regular file, or what is kept in its place; see `read_file_text`.
+    """Return the text of a regular file, or what is kept for it (see `read_file_text`).
 
     Raises:
         ReadError: as of `read_file_text`.
@@ -97,7 +97,7 @@ def read_file_text(path: str) -> str:
 
 
 def read_stream(name: str, stream: BinaryIO) -> str:
-    """The text of an open binary stream, such as standard input, as of `read_text`."""
+    """Return the text of an open binary stream, such as standard input."""
     return _kept(name, lambda: decode(name, stream.read(MAXIMUM_BYTES + 1)))
 
 
@@ -187,7 +187,7 @@ def _loader(language: str) -> Callable[[str, str], list[Document]]:
 
 
 def guess_language(name: str, text: str) -> Language:
-    """The language of a text by the suffix of its name, else by how it begins."""
+    """Return the language of a text by its name's suffix, else by how it begins."""
     suffix = os.path.splitext(name)[1].lower()
     known = _LANGUAGES.get(suffix)
     if known is not None:

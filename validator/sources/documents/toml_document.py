@@ -230,7 +230,7 @@ def _add(table: TreeNode, step: str | int, node: TreeNode) -> None:
 
 
 def _last_item(node: TreeNode) -> TreeNode:
-    """The table that a header means by the name of an array of tables: its last one."""
+    """Return the table that a header means by an array of tables: its last one."""
     children = node.children or {}
     return children.get(len(children) - 1, node)
 

@@ -142,7 +142,7 @@ def _broken(
 
 
 def foreign_xml(name: str, text: str) -> ReadError:
-    """The error for XML that no reader knows; raises that of XML that is broken."""
+    """Return an error for XML that no reader knows; raises that of broken XML."""
     root = load_xml(name, text)
     problem = f"XML of <{root.tag}>, which speccheck does not know"
     at = root.span.line, root.span.column

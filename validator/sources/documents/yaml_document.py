@@ -57,7 +57,7 @@ _REMEDIES = (
 
 
 def syntax_error(name: str, text: str, error: yaml.YAMLError) -> ReadError:
-    """The error of the parser as ours; a template where `{{` or `{%` explains it."""
+    """Return the parser's error as ours; a template if `{{` or `{%` explains it."""
     lines = LineTable(text)
     if not isinstance(error, MarkedYAMLError):
         return _unprintable(name, text, lines)
@@ -80,7 +80,7 @@ def syntax_error(name: str, text: str, error: yaml.YAMLError) -> ReadError:
 
 
 def _mark(error: MarkedYAMLError) -> Mark | None:
-    """Where to correct the text: of an open quote or a lone word, where it begins."""
+    """Return where to correct the text: the start of an open quote or a lone word."""
     if error.context_mark is not None and any(
         part in (error.problem or "")
         for part in ("could not find expected ':'", "found unexpected end of stream")
@@ -90,7 +90,7 @@ def _mark(error: MarkedYAMLError) -> Mark | None:
 
 
 def _problem(error: MarkedYAMLError, lines: LineTable) -> str:
-    """Return what the parser found, and where the thing began in which it found it."""
+    """Return the parser's complaint, and where the faulty item begins."""
     problem, context = error.problem or "", error.context or ""
     opened, mark = error.context_mark, _mark(error)
     if opened is None or (mark is not None and opened.line == mark.line):
@@ -116,7 +116,7 @@ def unreadable_scalar(name: str, text: str, node: Node, tag: str) -> ReadError:
 
 
 def collection_as_key(name: str, text: str, key_node: Node) -> ReadError:
-    """A mapping or list in place of a key: `{{ x }}` reads so, and nothing useful."""
+    """Return an error for a mapping or list as a key: `{{ x }}` reads so."""
     offset = key_node.start_mark.index
     for start in (offset, max(offset - 1, 0)):
         if text.startswith("{{", start):
@@ -190,7 +190,7 @@ class _Composer(SafeLoader):
     """Composes nodes and leaves the resolving of tags to the walk."""
 
     def resolve(self, kind: type[Node], value: str, implicit: tuple[bool, bool]) -> str:
-        """Tell plain scalars from others."""
+        """Distinguish plain scalars from others."""
         if kind is ScalarNode and implicit[0]:
             return PLAIN if len(value) <= _LONG else LONG_PLAIN
         return TEXT
@@ -235,7 +235,7 @@ class _GuardedComposer(_Composer):
 
 
 def compose(name: str, text: str) -> tuple[Node, ...]:
-    """Return the root nodes of all documents; the same objects if asked again at once.
+    """Return all documents' root nodes; the same objects on the next call.
 
     Raises:
         ReadError: the text is not YAML, is a template, or nests too deep.
@@ -329,7 +329,9 @@ class Expansion:
         self._sizes: dict[int, tuple[int, int] | None] = {}  # None: not left yet
 
     def measure(self, node: Node, depth: int = 1) -> tuple[int, int]:
-        """The nodes and the levels under a node; fills `shared` with ids of nodes.
+        """Return the nodes and the levels under a node.
+
+        Fills `shared` with ids of nodes.
 
         Raises:
             ReadError: it is too large or too deep, or holds itself.

@@ -64,7 +64,7 @@ class Config:
         return (*self.prefix, *name.split("."), *below) if name else self.prefix
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether a key is written, be it with null."""
+        """Return whether a key is written, be it with null."""
         *above, key = name.split(".")
         return key in section(self.data, *above)
 

@@ -119,7 +119,7 @@ def state_fsdp_words(config: Config, words: Iterable[str]) -> None:
 
 
 def resume(value: object) -> object:
-    """Tell whether a restart takes the newest checkpoint; a path is a fixed one."""
+    """Return whether a restart takes the newest checkpoint; a path is a fixed one."""
     switch = boolean(value)
     if isinstance(switch, bool):
         return switch
@@ -244,7 +244,7 @@ def state_offload(sheet: FactSheet, at: KeyPath, *, is_on: bool) -> None:
 
 
 def _stage(config: Config, plain: Mapping[str, str], version: object) -> None:
-    """`reshard_after_forward` is a switch in FSDP2 and a strategy in FSDP1."""
+    """State the stage; `reshard_after_forward` is a switch in FSDP2, not in FSDP1."""
     leaf, strategy = "parallelism.sharding_stage", plain.get("sharding_strategy", "")
     reshard = plain.get("reshard_after_forward", "")
     if config.get(strategy) is not None and version != _SECOND_VERSION:

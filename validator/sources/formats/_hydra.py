@@ -81,7 +81,7 @@ def _choices(entry: object, at: KeyPath) -> list[_Choice]:
 def _group_choices(
     written: str, names: list[object], flags: set[str], at: KeyPath
 ) -> list[_Choice]:
-    """The configurations of one group, which `written` names with its package."""
+    """Return configurations of one group, which `written` names with its package."""
     group, package = _split(written)
     choices = (
         _Choice(
@@ -128,7 +128,7 @@ def _parent(choice: _Choice, searched: tuple[str, ...], *, wins: bool) -> Parent
 
 
 def _package(choice: _Choice) -> KeyPath:
-    """Where the values lie: in the package that is written, else in that of the group.
+    """Return where the values lie: in the written package, else in the group's.
 
     Packages are relative to that of the naming file, which is the top where that file
     is the primary one.
@@ -147,7 +147,7 @@ def _package(choice: _Choice) -> KeyPath:
 
 
 def _searched(data: object) -> tuple[str, ...]:
-    """Folders of `hydra.searchpath`, which count from where the job is started."""
+    """Return the folders of `hydra.searchpath`, relative to the job's start."""
     texts: list[str] = []
     paths = items(section(data, "hydra").get("searchpath"))
     for path in paths:

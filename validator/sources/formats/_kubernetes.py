@@ -141,7 +141,7 @@ class PodContainer(Record):
     resources: str = "resources"
 
     def runs(self, names: Iterable[str]) -> bool:
-        """Tell whether one of these texts stands in its command."""
+        """Return whether one of these texts stands in its command."""
         command = " ".join(
             word
             for key in ("command", "args")
@@ -370,7 +370,7 @@ def _processes(value: object) -> object:
 
 
 def _open(value: object) -> Unusable | None:
-    """A variable of a template, which is filled in before the object is applied."""
+    """Return a template's variable, filled in before the object is applied."""
     if isinstance(value, str) and "$" in value:
         return Unusable(f"placeholder {value[:60]}")
     return None
@@ -518,7 +518,7 @@ def openings(
 
 
 def _shared(parts: Sequence[Variable], containers: int) -> Variable:
-    """The variable of all pods, with its parts where they say something together."""
+    """Return a variable of all pods, with its parts if they say something together."""
     first = parts[0]
     if any(part.value != first.value for part in parts):
         return first._replace(value=None, parts=(*parts,))
@@ -529,7 +529,7 @@ def _shared(parts: Sequence[Variable], containers: int) -> Variable:
 def _variable(
     document: Document, name: str, item: Mapping[str, object], at: KeyPath
 ) -> Variable:
-    """One entry of `env`; a value from elsewhere, or of a template, is not known."""
+    """Return an entry of `env`; a value from elsewhere, or a template's, is unknown."""
     key = "value" if "value" in item or "valueFrom" not in item else "valueFrom"
     value = item.get("value") if key in item else ""
     place = document.place((*at, key) if key in item else (*at, "name"))
@@ -606,7 +606,7 @@ def _has_row_of_value(path: KeyPath, catalogue: FrameworkKeys | None) -> bool:
 
 
 def _is_filled_in(key: StatedKey) -> bool:
-    """Whether another tool fills in a value: `$NAME`, `PLACEHOLDER_NODES`."""
+    """Return whether another tool fills in a value: `$NAME`, `PLACEHOLDER_NODES`."""
     value = key.value
     if not isinstance(value, str):
         return False
@@ -621,7 +621,7 @@ def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:
 def _mistyped(
     document: Document, containers: Sequence[PodContainer]
 ) -> Iterator[LoadedAs]:
-    """Variables without quotes: EnvVar.value of core/v1 is a string, nothing else."""
+    """Yield the variables without quotes; EnvVar.value of core/v1 is a string."""
     for container in containers:
         for index, item in enumerate(items(container.fields.get("env"))):
             value = section(item).get("value")
@@ -650,7 +650,7 @@ def state_resources(sheet: FactSheet, pod: Pod) -> None:
 
 
 def _state_namespaces(sheet: FactSheet, pod: Pod, container: PodContainer) -> None:
-    """The image, and what the pod shares with its node."""
+    """Return the image, and what the pod shares with its node."""
     image = container.fields.get("image")
     if isinstance(image, str) and "$" not in image:
         sheet.state("container.image", image, (*container.path, "image"))
@@ -698,7 +698,10 @@ def quantity(value: object) -> float | None:
 
 
 def _state_shared_memory(sheet: FactSheet, pod: Pod, container: PodContainer) -> None:
-    """The volume at /dev/shm and its size; no volume leaves the runtime's default."""
+    """State the volume at /dev/shm and its size.
+
+    Without one the runtime's default holds.
+    """
     mounts = items(container.fields.get("volumeMounts"))
     for index, item in enumerate(mounts):
         mount = section(item)
@@ -748,7 +751,7 @@ def _state_size(sheet: FactSheet, limit: object, at: KeyPath) -> None:
 
 
 def _state_processors(sheet: FactSheet, containers: Sequence[PodContainer]) -> None:
-    """The processors that the containers may use; a request alone is no limit."""
+    """State the processors that the containers may use; a request alone is no limit."""
     leaf = "cluster.job_cpus_per_node"
     limits = [
         section(container.fields, container.resources, "limits")
@@ -766,7 +769,7 @@ def _state_processors(sheet: FactSheet, containers: Sequence[PodContainer]) -> N
 
 
 def _state_fabric_device(sheet: FactSheet, pod: Pod, container: PodContainer) -> None:
-    """The network device that the container asks for, and whether it may lock memory.
+    """State the container's network device, and whether it may lock memory.
 
     A privileged container, or one with devices of the host, needs to ask for none.
     """
@@ -812,7 +815,7 @@ def _state_locking(sheet: FactSheet, container: PodContainer) -> None:
 
 
 def _is_of_fabric(name: str) -> bool:
-    """An extended resource of a device plugin: `rdma/hca_shared_devices_a`, EFA."""
+    """Return whether a device plugin has it: `rdma/hca_shared_devices_a`, EFA."""
     return "/" in name and any(word in name.lower() for word in _FABRIC_WORDS)
 
 
@@ -853,7 +856,7 @@ def _labelled(
 
 
 def _is_larger(fact: Fact, devices: tuple[str, ReplicaCount] | None) -> bool:
-    """Whether a machine has more accelerators than a pod asks for, or nobody asks."""
+    """Return whether a machine has the GPUs that a pod requests, if it requests any."""
     if fact.name != _GPUS:
         return False
     result = devices[1].value if devices is not None else None

@@ -161,24 +161,24 @@ def _attention(value: object) -> object:
 
 
 def _uses_graphs(value: object) -> object:
-    """`--cuda-graph-impl local`; none is off."""
+    """Return whether graphs are used: `--cuda-graph-impl local`; none is off."""
     return lower_text(value) != "none"
 
 
 def _is_some(value: object) -> object:
-    """Tell whether a number of layers is above zero."""
+    """Return whether a number of layers is above zero."""
     count = integer_text(value)
     return count > 0 if isinstance(count, int) else count
 
 
 def _is_fine(value: object) -> object:
-    """Whether the level times every operation: 2 (arguments.py, --timing-log-level)."""
+    """Return whether the level times every operation: 2 (--timing-log-level)."""
     level = integer_text(value)
     return level >= _FINEST if isinstance(level, int) else level
 
 
 def _uses_fp8(value: object) -> object:
-    """`--fp8-format hybrid` or `e4m3`."""
+    """Return whether `--fp8-format` is `hybrid` or `e4m3`."""
     return lower_text(value) not in {"none", "null"}
 
 
@@ -473,7 +473,7 @@ def _places(given: Given, *flags: str) -> list[Place]:
 
 
 def _choose_recompute(sheet: FactSheet, given: Given) -> None:
-    """--recompute-activations overwrites --recompute-granularity with selective."""
+    """Apply --recompute-activations, by which the granularity is selective."""
     leaf = "memory.recompute_mode"
     if "--recompute-activations" in given and "--recompute-granularity" in given:
         sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
@@ -490,7 +490,7 @@ def _choose_recompute(sheet: FactSheet, given: Given) -> None:
 
 
 def _complete_recompute(sheet: FactSheet, given: Given) -> None:
-    """The flags of Megatron-LM up to 2.7 need no others: layer by layer, uniformly.
+    """State the recomputation that flags up to 2.7 imply: layer by layer, uniformly.
 
     --checkpoint-num-layers and its successor are 1 where they are not given
     (bigscience-workshop/Megatron-DeepSpeed megatron/arguments.py).
@@ -509,7 +509,7 @@ def _complete_recompute(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_engine(sheet: FactSheet, given: Given) -> None:
-    """Megatron-DeepSpeed runs DeepSpeed's pipeline engine unless a flag forbids it."""
+    """State DeepSpeed's pipeline engine for Megatron-DeepSpeed, unless forbidden."""
     leaf = "parallelism.engine"
     if "--deepspeed" in given:
         state_flag(sheet, Leaf(leaf, text, "deepspeed"), given["--deepspeed"])
@@ -528,7 +528,10 @@ def _state_engine(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_sharding(sheet: FactSheet, given: Given, flag: str) -> None:
-    """What an FSDP of Megatron-LM shards; the default of its own changed in 0.18."""
+    """State what an FSDP of Megatron-LM shards.
+
+    Its own one's default changed in 0.18.
+    """
     leaf = "parallelism.sharding_stage"
     if flag == "--use-torch-fsdp2":
         note = "torch's FSDP2 shards parameters, gradients and optimizer"
@@ -545,7 +548,7 @@ def _state_family(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_feed_forward(sheet: FactSheet, given: Given) -> None:
-    """Without its flag the feed-forward size follows from the hidden size."""
+    """State feed-forward size, which follows from the hidden size without its flag."""
     hidden = _number(given, "--hidden-size")
     if not hidden or "--ffn-hidden-size" in given:
         return
@@ -560,7 +563,7 @@ def _state_feed_forward(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_key_value_heads(sheet: FactSheet, given: Given) -> None:
-    """--num-query-groups counts only with --group-query-attention."""
+    """State the key-value heads, which count only with --group-query-attention."""
     leaf = "model.key_value_heads"
     grouped, groups = "--group-query-attention", "--num-query-groups"
     if any(flag in given for flag in _LATENT):
@@ -581,7 +584,7 @@ def _state_key_value_heads(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_steps(sheet: FactSheet, given: Given) -> None:
-    """Lengths in samples as steps, and the decay that lasts the whole run."""
+    """State the lengths in samples as steps, and the decay that lasts the whole run."""
     batch = _number(given, "--global-batch-size")
     is_fixed = not any(fact.name == "batch.mode" for fact in sheet.facts)
     lengths = (
@@ -605,7 +608,7 @@ def _state_steps(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_checkpoints(sheet: FactSheet, given: Given) -> None:
-    """Megatron-LM saves every --save-interval steps, and only with --save."""
+    """State that Megatron-LM saves every --save-interval steps, given --save."""
     leaf = "checkpoint.enabled"
     if "--save" in given and any(flag in given for flag in _INTERVALS):
         places = (*_places(given, "--save", *_INTERVALS),)
@@ -625,7 +628,7 @@ def _state_checkpoints(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_resume(sheet: FactSheet, given: Given) -> None:
-    """A restart takes the newest checkpoint where --load names the folder of --save."""
+    """State that a restart takes the newest checkpoint if --load and --save agree."""
     if "--load" not in given or "--save" not in given:
         return
     leaf, source, target = "checkpoint.resume", given["--load"], given["--save"]
@@ -651,7 +654,7 @@ def _state_layout(sheet: FactSheet) -> None:
 
 
 def _state_timeout(sheet: FactSheet, given: Given) -> None:
-    """Without the second flag, the start-up timeout holds for the whole run."""
+    """State the timeouts; the start-up one holds for the whole run if it is alone."""
     if TIMEOUT not in given or TIMEOUT_AFTER in given:
         return
     start = "communication.initialization_timeout_seconds"
@@ -664,7 +667,7 @@ def _state_timeout(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_guard(sheet: FactSheet, given: Given) -> None:
-    """Releases that look for spikes look for values that are not finite as well."""
+    """State that releases that look for spikes look for infinite values as well."""
     off = "--no-check-for-nan-in-loss-and-grad"
     if "--check-for-spiky-loss" in given and off not in given:
         note = f"{off} is not given"
@@ -683,7 +686,7 @@ def _state_sinks(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_data(sheet: FactSheet, given: Given) -> None:
-    """`PATH ...`, or `WEIGHT PATH ...`; a path is what the names of files begin with.
+    """State the data: `PATH ...`, or `WEIGHT PATH ...`; a path begins files' names.
 
     Megatron-LM takes one of these options, or makes data up.
     """
@@ -696,7 +699,7 @@ def _state_data(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_gradients(sheet: FactSheet, given: Given) -> None:
-    """The dtype of gradient sums, and the size of their buckets.
+    """State the dtype of gradient sums, and the size of their buckets.
 
     Gradients are accumulated in the buffer that is reduced. With bf16 validate_args
     makes it fp32; with fp16 it stays fp16 unless a flag says otherwise.

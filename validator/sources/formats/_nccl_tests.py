@@ -130,7 +130,7 @@ class Factor(Record):
     most: float
 
     def may_be(self, value: float) -> bool:
-        """Tell whether the digits allow that value."""
+        """Return whether the digits allow that value."""
         return self.least <= value <= self.most
 
 
@@ -438,7 +438,7 @@ def _gpu(named: Sequence[ResultRank]) -> str | dict[str, str]:
 def _nodes_and_hosts(
     named: Sequence[ResultRank], at: Where
 ) -> tuple[LeafValue, LeafValue]:
-    """Hosts by name; two machines of one name cannot be distinguished.
+    """Return the hosts by name; two machines of one name cannot be distinguished.
 
     Processes of a build without MPI do not know of each other: each is rank 0.
     """
@@ -574,7 +574,7 @@ class Log:
                 self.died.append((stream.block, self._end_after(stream.block.first)))
 
     def _find_ends(self) -> None:
-        """What ended each table: the last such line before the next table."""
+        """Note what ended each table: the last such line before the next table."""
         numbers = [line.number for _, line in self._ends]
         next_heads: dict[str, int] = {}
         for table in reversed(self.tables):
@@ -603,7 +603,7 @@ class Log:
             self._foreign(line, text)
 
     def _foreign(self, line: PrintedLine, text: str) -> None:
-        """A line that is not of nccl-tests."""
+        """Note a line that is not of nccl-tests."""
         self._mention(line, text)
         match = _ENDS.search(text)
         if match is not None:
@@ -705,7 +705,7 @@ class _Stream:
                 self.block.has_one_size = sizes[1] == sizes[2]
 
     def _block_for(self, line: PrintedLine, *, is_start: bool, has_died: bool) -> None:
-        """Another block, where such a line cannot be of the same."""
+        """Begin another block, where such a line cannot be of the same."""
         is_over = self.is_shown and self.table is not None and not self.table.is_empty
         if is_over or (has_died and is_start and self.block.first is not None):
             self.block = ResultBlock()

@@ -192,19 +192,19 @@ _DAYS_TO_SECONDS = (86_400, 3_600, 60, 1)
 
 
 def is_recipe(data: Settings) -> bool:
-    """Tell whether a mapping is a recipe with the settings of another library."""
+    """Return whether a mapping is a recipe with the settings of another library."""
     own = data.get("training_config")
     return isinstance(own, dict) and isinstance(data.get("trainer"), dict)
 
 
 def is_megatron(data: Settings) -> bool:
-    """Tell whether the model is one of NeMo's Megatron models, not a speech model."""
+    """Return whether the model is one of NeMo's Megatron models, not a speech model."""
     model = section(data, "model")
     return not (MEGATRON_KEYS.isdisjoint(model) and MEGATRON_KEYS.isdisjoint(data))
 
 
 def is_evaluation(data: Settings) -> bool:
-    """Tell whether the file only runs a model that another one trained."""
+    """Return whether the file only runs a model that another one trained."""
     model = section(data, "model")
     if "optim" in model:
         return False
@@ -252,7 +252,7 @@ def state_model(config: Config, *, is_training: bool) -> None:
 
 
 def _batch(model: Config) -> None:
-    """Fine-tuning takes the batch of `data.train_ds` before that of the model."""
+    """State the batch; fine-tuning takes `data.train_ds`'s before the model's."""
     train = "data.train_ds"
     for key in ("micro_batch_size", "global_batch_size"):
         model.put_first(f"batch.{key}", integer_text, f"{train}.{key}", key)
@@ -277,7 +277,7 @@ def _recompute(model: Config) -> None:
 
 
 def _sharding(model: Config, optimizer: str | None) -> None:
-    """FSDP of torch, or Megatron with or without its distributed optimizer."""
+    """State FSDP of torch, or Megatron with or without its distributed optimizer."""
     stage, engine = "parallelism.sharding_stage", "parallelism.engine"
     if model.switch("fsdp") is True:
         model.derive(engine, "fsdp1", "model.fsdp", "fsdp")
@@ -295,7 +295,7 @@ def _sharding(model: Config, optimizer: str | None) -> None:
 
 
 def _gradients(model: Config, optimizer: str | None) -> None:
-    """The dtype of gradient sums: fp32 with a distributed optimizer unless set.
+    """State the dtype of gradient sums: fp32 with a distributed optimizer unless set.
 
     That of Megatron Core adds them up in the buffer that it reduces
     (DistributedDataParallelConfig.grad_reduce_in_fp32).
@@ -317,7 +317,7 @@ def _gradients(model: Config, optimizer: str | None) -> None:
 
 
 def _role(config: Config, model: Config) -> None:
-    """What is trained: an adapter, all of a restored model, or a new one."""
+    """State what is trained: an adapter, all of a restored model, or a new one."""
     role, adapter, key = "run.role", "model.adapter", "peft.peft_scheme"
     if "virtual_prompt_style" in model:
         style = "virtual_prompt_style"
@@ -335,7 +335,7 @@ def _role(config: Config, model: Config) -> None:
 
 
 def _dimensions(model: Config, *, is_restored: bool) -> None:
-    """Sizes of the model, where one block of layers makes it."""
+    """State the sizes of the model, where one block of layers makes it."""
     model.apply(_DIMENSIONS)
     family = "transformer"
     if not _ENCODER_DECODER.isdisjoint(model.data):
@@ -365,7 +365,7 @@ def _dimensions(model: Config, *, is_restored: bool) -> None:
 
 
 def _fp8(model: Config) -> None:
-    """Transformer Engine's fp8, with its delayed scaling unless a recipe is named."""
+    """State Transformer Engine's fp8, with delayed scaling unless another is named."""
     if model.get("fp8") is None:
         return
     model.put("precision.fp8", "fp8", boolean)
@@ -448,7 +448,7 @@ def state_precision(config: Config) -> None:
 
 
 def _loss_scale(model: Config) -> None:
-    """The gradient scaler of Megatron models, which only fp16 has."""
+    """State the gradient scaler of Megatron models, which only fp16 has."""
     model.default("precision.loss_scale", 0.0, "NeMo scales the loss dynamically")
     model.apply(
         {
@@ -527,7 +527,7 @@ def _directory(block: Config) -> None:
 
 
 def _interval(config: Config, saving: Config) -> None:
-    """Every so many steps, some time, or after each validation.
+    """State an interval: every so many steps, some time, or after each validation.
 
     ModelCheckpoint saves at the end of validation unless a step or a time triggers it.
     """
@@ -578,7 +578,7 @@ def _interval_seconds(value: object) -> object:
 
 
 def _kept(saving: Config) -> None:
-    """`save_top_k`: -1 keeps all; the newest is kept besides with `save_last`."""
+    """State `save_top_k`: -1 keeps all; `save_last` keeps the newest as well."""
     key, leaf = "save_top_k", "checkpoint.keep_last"
     if saving.get(key) is None:
         return
@@ -595,7 +595,7 @@ def _kept(saving: Config) -> None:
 
 
 def _logs(block: Config) -> None:
-    """The loggers; tensorboard is on unless switched off."""
+    """State the loggers; tensorboard is on unless switched off."""
     usual, leaf = "create_tensorboard_logger", "telemetry.sinks"
     names = tuple(
         name

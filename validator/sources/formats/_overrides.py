@@ -115,7 +115,7 @@ def overrides(words: Iterable[ShellWord], *, top_level: bool) -> Iterator[Overri
 
 
 def _unknown(text: str) -> str:
-    """What stands for a text that the shell fills in, and refers to nothing here."""
+    """Return what stands for a text that the shell fills in and that is unseen here."""
     names = "".join(sign for sign in text if sign not in "${}()")
     return f"$({names[:60]})"
 
@@ -466,7 +466,7 @@ def read_flags(
 
 
 def _is_all_arguments(word: ShellWord) -> bool:
-    """`"$@"` and `$*`: what the script is called with; it is read as called without."""
+    """Return whether it is `"$@"` or `$*`: the script's own arguments, read as none."""
     return not word.resolved and word.text.strip('"${}') in {"@", "*"}
 
 
@@ -477,7 +477,7 @@ def _is_switch(row: KeyRow | None) -> bool:
 def _setting(
     path: KeyPath, option: Option, row: KeyRow | None, table: FrameworkKeys
 ) -> Override:
-    """What a flag states, and the word that says so: its value, else the flag."""
+    """Return what a flag states, and the word for it: its value, else the flag."""
     _, values, word = option
     denied = _denied(path, table) if row is None and not values else None
     if denied is not None:

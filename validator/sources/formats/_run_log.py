@@ -451,7 +451,7 @@ def _of_number(number: float) -> Moment:
 
 
 def _of_text(text: str) -> Moment:
-    """ISO 8601, also with a blank or slashes as nvidia-smi writes it."""
+    """Return a moment of ISO 8601, also with a blank or slashes as in nvidia-smi."""
     text = text.replace("/", "-").replace(",", ".")
     for ending in (" UTC", " GMT"):
         if text.endswith(ending):

@@ -207,7 +207,7 @@ def read(document: Document) -> Reading:
 
 
 def _instance(sheet: FactSheet, name: object) -> None:
-    """SageMaker's names are those of EC2 after `ml.`."""
+    """State the instance type: SageMaker's names are those of EC2 after `ml.`."""
     if not isinstance(name, str):
         return
     place = sheet.place(("ec2_instance_type",))

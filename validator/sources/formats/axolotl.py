@@ -216,7 +216,7 @@ def read(document: Document) -> Reading:
 
 
 def _accumulation(config: Config) -> None:
-    """`batch_size` is that of one rank; it may stand in place of the accumulation."""
+    """State the accumulation, for which `batch_size`, that of one rank, may stand."""
     leaf = "batch.gradient_accumulation_steps"
     if config.get("gradient_accumulation_steps") is not None:
         return
@@ -230,7 +230,7 @@ def _accumulation(config: Config) -> None:
 
 
 def _half_precision(config: Config) -> None:
-    """`full` keeps the weights in bf16 too; `auto` asks the GPU when the job starts."""
+    """State dtype; `full` keeps weights in bf16 too, `auto` asks the GPU at start."""
     key = "bf16" if config.get("bf16") is not None else "bfloat16"
     stated = config.get(key)
     leaf, weights = "precision.bf16", "precision.parameter_dtype"
@@ -250,7 +250,7 @@ def _half_precision(config: Config) -> None:
 
 
 def _saving(config: Config, steps: int | None) -> None:
-    """`save_steps` wins over `save_strategy`; without both it is every epoch."""
+    """State when it saves; `save_steps` wins over `save_strategy`, else every epoch."""
     leaf, unit = "checkpoint.enabled", "checkpoint.interval_unit"
     interval, key = "checkpoint.interval_steps", "save_steps"
     parts, strategy = config.whole("saves_per_epoch"), config.get("save_strategy")

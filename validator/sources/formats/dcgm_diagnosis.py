@@ -115,12 +115,12 @@ def _unknown(word: str) -> Mapping[str, str]:
 
 
 def _word(result: Json) -> str:
-    """Pass, Warn, Fail, Skip, Not Run, in the words of the evidence."""
+    """Return Pass, Warn, Fail, Skip, Not Run, in the words of the evidence."""
     return str(result.get("status", "")).strip().lower().replace(" ", "_")
 
 
 def _warning(result: Json) -> tuple[str, int | None]:
-    """Return what went wrong: the first number, all texts; else what the test found."""
+    """Return what went wrong: the first number, all texts; else the test's result."""
     outcome = result.get("warnings")
     listed = outcome if isinstance(outcome, list) else [outcome]
     texts: list[str] = []

@@ -108,7 +108,7 @@ def _tells_training(name: str) -> bool:
 
 
 def _builds_or_tests(source: Source) -> bool:
-    """Tell whether a script builds or tests software, and starts nothing else."""
+    """Return whether a script builds or tests software, and starts nothing else."""
     commands = source.script.commands
     builds = any(_is_building(command) for command in commands)
     return builds and not any(
@@ -141,7 +141,7 @@ def _credential_flags(source: Source) -> KeyedFile | None:
 
 
 def _credentials(source: Source) -> Iterator[StatedKey]:
-    """Yield `--api-key VALUE` and `--password=VALUE` of whatever command."""
+    """Yield `--api-key VALUE` and `--password=VALUE` of any command."""
     if _is_dotenv(source) or not any(name in source.text for name in _FLAG_NAMES):
         return
     for command in source.script.commands:
@@ -162,7 +162,7 @@ def _credentials(source: Source) -> Iterator[StatedKey]:
 
 
 def _is_plain(source: Source) -> bool:
-    """Tell whether a file holds assignments and no commands."""
+    """Return whether a file holds assignments and no commands."""
     return _is_dotenv(source) or not source.script.commands
 
 
@@ -212,7 +212,7 @@ def _variable(file: str, assignment: ShellAssignment) -> Variable:
 
 
 def _given(source: Source) -> Iterator[tuple[str, Variable]]:
-    """What the training commands are given: `A=1 torchrun`, `env`, `docker run -e`."""
+    """Yield what the training commands get: `A=1 torchrun`, `env`, `docker run -e`."""
     trains = _training_commands(source)
     given: dict[str, list[Variable]] = {}
     for command in trains:
@@ -227,7 +227,10 @@ def _given(source: Source) -> Iterator[tuple[str, Variable]]:
 
 
 def _training_commands(source: Source) -> Sequence[ShellCommand]:
-    """The commands that train, as far as they show; else all that set variables."""
+    """Return the commands that train, as far as they show.
+
+    Else all that set variables.
+    """
     launched = [launch.command for launch in launches(source)]
     if launched:
         return launched

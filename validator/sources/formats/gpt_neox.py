@@ -226,7 +226,7 @@ def _with_underscores(key: StatedKey) -> StatedKey:
 
 
 def _is_fatal(path: KeyPath) -> bool | None:
-    """NeoXArgs demands the declared type at the top (validate_types)."""
+    """Return whether it is fatal; NeoXArgs demands declared types (validate_types)."""
     if len(path) == 1 or path[0] in _AS_WRITTEN:
         return True
     return False if path[0] in _BY_RELEASE else None
@@ -235,7 +235,7 @@ def _is_fatal(path: KeyPath) -> bool | None:
 def _floats_that_yaml_reads_as_texts(
     keys: tuple[StatedKey, ...], view: UnderscoredDocument
 ) -> Iterator[LoadedAs]:
-    """`1e-5` is a number in JSON, and a text for PyYAML, which reads the file."""
+    """Yield floats such as `1e-5` that are texts for PyYAML, which reads the file."""
     for key in keys:
         fatal = _is_fatal(key.path) if isinstance(key.value, float) else None
         raw = view.raw(key.path) if fatal is not None else None
@@ -273,7 +273,7 @@ def _is_more_than_one(value: object) -> object:
 
 
 def _padding(value: object) -> object:
-    """What the vocabulary is padded to a multiple of; with 1 it is not padded."""
+    """Return the number whose multiple the vocabulary is padded to; 1 pads nothing."""
     multiple = integer(value)
     return Unusable("1: the vocabulary is not padded") if multiple == 1 else multiple
 
@@ -390,7 +390,7 @@ def _count(value: object) -> int | None:
 
 
 def _correct_deepspeed(config: Config) -> None:
-    """What GPT-NeoX decides although DeepSpeed has a key for it.
+    """Correct what GPT-NeoX decides although DeepSpeed has a key for it.
 
     It builds the optimizer itself, by Apex where that is installed; its parameter
     groups take the decay from the top (get_params_for_weight_decay_optimization).
@@ -404,7 +404,7 @@ def _correct_deepspeed(config: Config) -> None:
 
 
 def _state_precision(config: Config) -> None:
-    """`precision`, or what the blocks of DeepSpeed switch on; both must agree."""
+    """State `precision`, or what the blocks of DeepSpeed switch on; both must agree."""
     precision = config.get("precision")
     if config.get("fp16.type") == "bfloat16":  # how releases to 2.0 write it
         config.drop("precision.fp16", "precision.bf16")
@@ -424,7 +424,7 @@ def _state_precision(config: Config) -> None:
 
 
 def _state_attention(config: Config) -> str:
-    """Of the kinds of layers: the family of the model and the kernel of attention."""
+    """State the model's family and the kernel of attention, by the kinds of layers."""
     heads, leaf = _count(config.get("num_attention_heads")), "model.key_value_heads"
     if heads:
         note = "num_kv_heads is not set: all heads"
@@ -455,7 +455,7 @@ def _state_attention(config: Config) -> str:
 
 
 def _state_feed_forward(config: Config) -> None:
-    """The width of the feed-forward layer.
+    """State the width of the feed-forward layer.
 
     ParallelMLP: of a gated one two thirds, half of it for each input of the gate,
     rounded up to mlp_multiple_of. Earlier releases widened a gated layer otherwise, so
@@ -481,7 +481,7 @@ def _state_feed_forward(config: Config) -> None:
 
 
 def _state_memory(config: Config) -> None:
-    """Recomputed are whole layers, checkpoint_num_layers of them at once."""
+    """State that whole layers are recomputed, checkpoint_num_layers of them at once."""
     key = "checkpoint_activations"
     switch = config.get(key)
     if isinstance(switch, bool):
@@ -496,7 +496,7 @@ def _state_memory(config: Config) -> None:
 
 
 def _state_checkpoints(config: Config) -> None:
-    """GPT-NeoX saves where `save` is set, and demands an interval beside it."""
+    """State that GPT-NeoX saves if `save` is set, and demands an interval."""
     key, scale = "checkpoint_factor", config.get("checkpoint_scale")
     leaf = "checkpoint.interval_steps"
     if config.get(key) is not None and scale in (None, "linear"):
@@ -536,7 +536,7 @@ def _state_run(config: Config) -> None:
 
 
 def _state_defaults(config: Config) -> None:
-    """The defaults of keys that no further file will set.
+    """State the defaults of keys that no further file will set.
 
     A run is made of several files, as a rule one of the model and its training and
     one of paths; what the one leaves out may stand in the other.

@@ -177,7 +177,10 @@ def _config(arguments: Sequence[ShellWord]) -> ShellWord | None:
 
 
 def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
-    """The field of a flag; none for its first letters, which argparse completes."""
+    """Return the field of a flag.
+
+    None for its first letters, which argparse completes.
+    """
     if not flag.startswith("--") or flag == "--config":
         return None
     name = flag[2:].replace("-", "_")
@@ -243,7 +246,7 @@ def _listed(key: StatedKey, table: FrameworkKeys) -> StatedKey:
 
 
 def _is_trainer(training: TrainerCommand) -> bool:
-    """Whether the Trainer runs, so that its defaults hold where no flag is given."""
+    """Return whether the Trainer runs, so that its defaults hold without a flag."""
     return base_name(training.program) in _PROGRAMS or any(
         str(setting.path[0]) in _TRAINER_ONLY | TRL_KEYS
         for setting in training.flags.settings

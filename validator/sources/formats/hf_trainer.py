@@ -274,12 +274,12 @@ def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference
 
 
 def _may_be_fatal(path: KeyPath) -> bool | None:
-    """Tell that some parser, which is not known, may convert the text at the top."""
+    """Return that some parser, which is not known, may convert the text at the top."""
     return False if len(path) == 1 else None
 
 
 def _variables(sheet: FactSheet, block: object) -> tuple[Variable, ...]:
-    """TRL sets the variables of an `env` block before it trains."""
+    """Return the variables of an `env` block, which TRL sets before it trains."""
     return tuple(
         Variable(name, str(value), sheet.place(("env", name)), str(value))
         for name, value in section(block).items()
@@ -287,12 +287,12 @@ def _variables(sheet: FactSheet, block: object) -> tuple[Variable, ...]:
 
 
 def _limit(value: object) -> object:
-    """How many checkpoints are kept; null keeps all, which the plan writes as 0."""
+    """Return how many checkpoints are kept; null keeps all, 0 in the plan."""
     return 0 if value is None else integer_text(value)
 
 
 def _saves(value: object) -> object:
-    """Tell whether a strategy saves at all."""
+    """Return whether a strategy saves at all."""
     return value not in ("no", False)
 
 
@@ -329,7 +329,7 @@ _RUNS_ON_TORCH = fixed_defaults(
 
 
 def _is_open_instruct(data: _Arguments) -> bool:
-    """Tell whether the file is for open-instruct, which has other defaults."""
+    """Return whether the file is for open-instruct, which has other defaults."""
     return not _OPEN_INSTRUCT_KEYS.isdisjoint(data)
 
 
@@ -421,7 +421,7 @@ def _evaluation_and_logs(config: Config, steps: int | None) -> None:
 
 
 def _warmup(config: Config) -> None:
-    """`warmup_steps` below 1 is a ratio from transformers 5.0 on."""
+    """State the warm-up; below 1 `warmup_steps` is a ratio from transformers 5.0 on."""
     share = config.number("warmup_steps")
     if share is not None and 0 < share < 1:
         config.state("optimizer.warmup_ratio", share, "warmup_steps")
@@ -456,7 +456,7 @@ def _engine(config: Config) -> None:
 
 
 def _fsdp_words(value: object) -> list[str]:
-    """The options of `fsdp`: a text with blanks, a list, or a switch for full_shard."""
+    """Return the options of `fsdp`: a text with blanks, a list, or a switch."""
     if value is True:
         return ["full_shard"]
     words = value.split() if isinstance(value, str) else items(value)

@@ -110,7 +110,7 @@ def detect(source: Source) -> float:
 
 
 def _is_read(source: Source, training: HydraCommand) -> bool:
-    """Tell whether a reader knows the settings; Hydra starts other programs too."""
+    """Return whether a reader knows the settings; Hydra starts other programs too."""
     document = OverrideDocument(source, training.program, training.settings)
     return bool(training.format) or _reader("", document) is not None
 
@@ -164,7 +164,7 @@ def _start(command: ShellCommand) -> tuple[ShellWord, Sequence[ShellWord]] | Non
 
 
 def _format(program: ShellWord) -> str:
-    """The format of the settings that a program takes; empty where it is not known."""
+    """Return the format of the settings that a program takes; empty if not known."""
     name = base_name(program)
     if name == "tune":
         return _TORCHTUNE
@@ -224,7 +224,7 @@ def _read(source: Source, training: HydraCommand) -> Reading | None:
 
 
 def _installed(training: HydraCommand, config: OverriddenConfig | None) -> str:
-    """The configuration that comes with verl and that its own program is given."""
+    """Return the configuration of verl itself that its own program reads."""
     if training.program.text != _VERL_PROGRAM:
         return ""
     if config is None:
@@ -236,7 +236,7 @@ def _installed(training: HydraCommand, config: OverriddenConfig | None) -> str:
 def _chosen_reader(
     training: HydraCommand, document: OverrideDocument, config: Parent | None
 ) -> Reader | None:
-    """The reader of the format; a file tells it better than the name of a program.
+    """Return the format's reader, by the file, which is surer than a program's name.
 
     Other frameworks have programs of the names that NeMo-RL's have.
     """
@@ -248,7 +248,7 @@ def _chosen_reader(
 
 
 def _reader(format_id: str, document: Document) -> Reader | None:
-    """The reader of the format that the program tells, else that of the settings."""
+    """Return the reader of the format that the program names, else the settings'."""
     readers = Readers()
     if not format_id:
         detection = readers.detect_document(document)
@@ -258,7 +258,7 @@ def _reader(format_id: str, document: Document) -> Reader | None:
 
 
 def _config(training: HydraCommand) -> OverriddenConfig | None:
-    """The file that a command names; Hydra counts its folder from the program."""
+    """Return the file that a command names; Hydra counts folders from the program."""
     if training.format in {_TORCHTUNE, _NEMO_RL}:
         named = _value(training, ("--config",))
         if named is None:

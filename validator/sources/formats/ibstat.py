@@ -21,7 +21,7 @@ _STATES = {"down": "DOWN", "initializing": "INIT", "armed": "ARMED", "active": "
 
 
 def _guid(text: str) -> CapturedValue:
-    """`0x0c42a10300a1b2c4` as sysfs writes it: `0c42:a103:00a1:b2c4`."""
+    """Return `0x0c42a10300a1b2c4` as sysfs writes it: `0c42:a103:00a1:b2c4`."""
     digits = f"{int(text, 16):016x}"
     return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
 

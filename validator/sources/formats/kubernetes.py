@@ -53,7 +53,7 @@ def _is_kind(kind: str, group: str, document: Document) -> float:
 
 
 def _is_training_job(kind: str, group: str, document: Document) -> float:
-    """A kind that runs anything: by accelerators or a launcher, and no server."""
+    """Return whether a kind trains: by accelerators or a launcher, and no server."""
     if not _is_kind(kind, group, document):
         return 0.0
     path: KeyPath = ("spec", "template", "spec")
@@ -141,7 +141,10 @@ def _read_hyperpod_job(document: Document) -> Reading:
 def _replicas(
     document: Document, at: KeyPath, kinds: Mapping[str, bool]
 ) -> Iterator[ReplicaGroup]:
-    """The replica specs of Kubeflow; those that hold no ranks start the others."""
+    """Yield the replica specs of Kubeflow.
+
+    Those that hold no ranks start the others.
+    """
     for kind, fields in fields_at(document, at).items():
         if kind in kinds and isinstance(fields, dict):
             path = (*at, kind)
@@ -169,7 +172,7 @@ def _state_policy(job: KubernetesJob, at: KeyPath, default: str) -> str:
 def _state_elastic(
     job: KubernetesJob, elastic: Mapping[str, object], at: KeyPath
 ) -> None:
-    """The range of pods and the meeting point of an elastic PyTorchJob."""
+    """State the range of pods and the meeting point of an elastic PyTorchJob."""
     bounds = (
         ("minReplicas", "recovery.minimum_nodes"),
         ("maxReplicas", "recovery.maximum_nodes"),
@@ -189,7 +192,7 @@ def _state_elastic(
 
 
 def _state_resumption(job: KubernetesJob) -> None:
-    """HyperPod starts a job again whose annotation asks for it."""
+    """State that HyperPod starts a job again whose annotation asks for it."""
     at = ("metadata", "annotations", "sagemaker.amazonaws.com/enable-job-auto-resume")
     if section(job.document.data, *at[:-1]).get(at[-1]) == "true":
         job.sheet.state("recovery.requeue", value=True, at=at)
@@ -230,7 +233,7 @@ def _read_ray_cron_job(document: Document) -> Reading:
 
 
 def _ray_groups(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
-    """The head, where it has accelerators of its own, and the groups of workers."""
+    """Yield the head, if it has accelerators of its own, and the groups of workers."""
     spec = fields_at(document, at)
     head = pod_at(document, (*at, "headGroupSpec", "template", "spec"))
     if head.accelerators:
@@ -244,7 +247,7 @@ def _ray_groups(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
 
 
 def _state_shared_memory(job: KubernetesJob) -> None:
-    """KubeRay mounts memory at /dev/shm where the pod mounts nothing there."""
+    """State that KubeRay mounts memory at /dev/shm if the pod mounts nothing."""
     leaf = "container.shared_memory_volume"
     facts = job.sheet.facts
     if any(fact.name == leaf and fact.value == "none" for fact in facts):
@@ -339,7 +342,7 @@ def _pods_at_once(spec: Mapping[str, object], at: KeyPath) -> ReplicaCount:
 def _state_job_restarts(
     job: KubernetesJob, pod: Pod, parts: list[tuple[str, ReplicaCount]]
 ) -> None:
-    """What the controllers of a Job start again; where no pod trains, nothing."""
+    """State what a Job's controllers start again; where no pod trains, nothing."""
     if not job.groups:
         return
     job.state_restarts(parts)
@@ -361,7 +364,7 @@ def _replicated_jobs(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
 
 
 def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[ReplicaGroup]:
-    """The jobs of a set but those whose end another waits for: theirs are free nodes.
+    """Yield the jobs of a set but those that must end before another begins.
 
     A pre-flight of all nodes, or a download, before the job that trains.
     """
@@ -380,7 +383,7 @@ def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[Replic
 
 
 def _state_job_set(job: KubernetesJob, at: KeyPath) -> None:
-    """Restarts of the whole set, and of the pods of the job that trains."""
+    """State the restarts of the whole set, and of the pods of the job that trains."""
     if not job.groups:
         return
     pod = job.groups[0].pod
@@ -394,7 +397,7 @@ def _state_job_set(job: KubernetesJob, at: KeyPath) -> None:
 
 
 def _state_placement(job: KubernetesJob) -> None:
-    """The annotation that gives each of its jobs a part of the network alone."""
+    """State the annotation that gives each of its jobs a part of the network alone."""
     at: KeyPath = ("metadata", "annotations", _EXCLUSIVE)
     for path in (at, ("spec", "replicatedJobs", 0, "template", *at)):
         if isinstance(fields_at(job.document, path[:-1]).get(_EXCLUSIVE), str):

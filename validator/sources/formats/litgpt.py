@@ -267,7 +267,7 @@ def _state_job(config: Config) -> None:
 
 
 def _devices(config: Config) -> None:
-    """The GPUs that the job takes of each node, which may have more of them."""
+    """State the GPUs that the job takes of each node, which may have more of them."""
     leaf, key = "cluster.gpus_per_node", "devices"
     stated = config.get(key)
     if stated in ("auto", -1, "-1"):
@@ -285,7 +285,7 @@ def _devices(config: Config) -> None:
 
 
 def _command(config: Config) -> str:
-    """The command by its own keys; empty where several commands have them all."""
+    """Return the command by its own keys; empty if several commands have them all."""
     role, adapter = "run.role", "model.adapter"
     lora = next((key for key in config.data if key.startswith("lora_")), None)
     if lora is not None:
@@ -325,7 +325,7 @@ def _model(config: Config) -> None:
 
 
 def _saving(config: Config) -> None:
-    """Every `save_interval` steps; with null the final weights alone are written."""
+    """State that it saves every `save_interval` steps; null: final weights alone."""
     leaf, key = "checkpoint.enabled", "train.save_interval"
     if key not in config:
         note = "save_interval is not set: every 1,000 steps"
@@ -344,7 +344,7 @@ def _saving(config: Config) -> None:
 
 
 def _schedule(config: Config) -> None:
-    """Pretraining ends with its tokens; fine-tuning decays to 0, without min_lr."""
+    """State that pretraining ends with its tokens; fine-tuning decays to 0."""
     train = config.section("train")
     train.put("optimizer.minimum_learning_rate", "min_lr", number)
     tokens, samples, length = (
@@ -358,7 +358,7 @@ def _schedule(config: Config) -> None:
 
 
 def _engine(config: Config, command: str) -> None:
-    """FSDP from the second GPU on: hybrid in pretraining, fully sharded otherwise."""
+    """State FSDP from the second GPU on: hybrid in pretraining, else fully sharded."""
     leaf = "parallelism.sharding_stage"
     nodes, local = map(config.known, ("cluster.nodes", "cluster.gpus_per_node"))
     if not isinstance(nodes, int) or not isinstance(local, int):

@@ -216,7 +216,7 @@ def read(document: Document) -> Reading:
 
 @cache
 def _version_1_table() -> FrameworkKeys | None:
-    """The keys of one commit of a schema in the making: only slips of them count."""
+    """Return keys of one commit of an unfinished schema: only slips of them count."""
     table = keys_of_format(_FORMAT)
     return None if table is None else table._replace(policies=(), open_at_top=True)
 
@@ -307,7 +307,7 @@ def _quantization(config: Config) -> None:
 
 
 def _method(config: Config) -> None:
-    """`finetuning_type` is lora and `stage` is sft unless they are stated."""
+    """State the method; `finetuning_type` is lora and `stage` sft by default."""
     method = lower_text(config.get("finetuning_type", "lora"))
     stage = lower_text(config.get("stage", "sft"))
     keys = [key for key in ("finetuning_type", "stage") if key in config]
@@ -329,7 +329,7 @@ def _method(config: Config) -> None:
 
 
 def _packing(config: Config) -> None:
-    """`neat_packing` turns packing on; pre-training packs unless set otherwise."""
+    """State that `neat_packing` packs; pre-training packs unless set otherwise."""
     leaf, stage = "batch.packing", config.get("stage", "sft")
     if config.switch("neat_packing") is True:
         config.turn(leaf, "neat_packing packs", "neat_packing")
@@ -339,7 +339,7 @@ def _packing(config: Config) -> None:
 
 
 def _resuming(config: Config) -> None:
-    """Without a checkpoint to start from, the newest one of output_dir is taken."""
+    """State that without a checkpoint to start from, output_dir's newest is taken."""
     leaf, key = "checkpoint.resume", "overwrite_output_dir"
     if config.word("stage") in _NEVER_RESUMED:
         note = f"stage {config.get('stage')} does not resume"
@@ -363,7 +363,7 @@ def _sinks(config: Config) -> None:
 
 
 def _recompute(config: Config) -> None:
-    """Layers are recomputed unless that is turned off, unlike in the Trainer."""
+    """State that layers are recomputed unless that is off, unlike in the Trainer."""
     leaf, key = "memory.recompute_mode", "disable_gradient_checkpointing"
     config.drop(leaf)
     switch = config.switch(key)

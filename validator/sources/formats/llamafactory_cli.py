@@ -171,7 +171,10 @@ def _state(sheet: FactSheet, leaf: str, name: str, value: ShellWord) -> None:
 
 
 def _trained(source: Source, launch: CliLaunch) -> Reading | None:
-    """The file with the words that replace its values; nothing without a file."""
+    """Return the file with the words that replace its values.
+
+    Nothing without a file.
+    """
     named = launch.arguments[0] if launch.arguments else None
     reader = Readers().find("llamafactory")
     if named is None or launch.is_of_swift or not isinstance(reader, Reader):
@@ -197,7 +200,7 @@ def _trained(source: Source, launch: CliLaunch) -> Reading | None:
 
 
 def _alone(reading: Reading, reference: Reference) -> Reading:
-    """The settings without their file: what they replace of it, and no defaults."""
+    """Return the settings without their file: what they replace of it, no defaults."""
     facts = reading.facts.facts
     facts[:] = [fact for fact in facts if fact.status in {"stated", "unknown"}]
     stated = tuple(sorted({fact.name for fact in facts}))

@@ -117,7 +117,7 @@ _WRAPPED = 0.97  # surer than the reader of the wrapper
 
 
 def _micro_batch(value: object) -> object:
-    """Samples of a device at once; composer may search for them."""
+    """Return the samples of a device at once; composer may search for them."""
     if value == "auto":
         return Unusable("auto: composer searches it at run time")
     return integer(value)
@@ -257,7 +257,7 @@ def _read(document: Document) -> Reading:
 
 
 def _read_evaluation(sheet: FactSheet) -> Reading:
-    """An evaluation trains nothing, and its keys are those of another command."""
+    """Return the evaluation, which trains nothing; its keys are another command's."""
     note = "models and device_eval_batch_size: an evaluation"
     sheet.derive("run.framework", _FORMAT, note, ("models",))
     return Reading(sheet)
@@ -342,7 +342,7 @@ def _sharding(config: Config) -> None:
 
 
 def _precision(config: Config) -> None:
-    """The number formats; FSDP reduces gradients in a dtype of its own.
+    """State the number formats; FSDP reduces gradients in a dtype of its own.
 
     DEFAULT was the half precision in older releases of composer and fp32 in newer ones
     (composer/distributed/shared_utils.py, get_mixed_precision).
@@ -468,7 +468,7 @@ def _in_steps(time: ComposerTime, step: _Step) -> str:
 
 
 def _checkpoint(config: Config, step: _Step, steps: int | None) -> None:
-    """Without `save_folder` nothing is saved, at no interval."""
+    """State what is saved; without `save_folder` nothing is, at no interval."""
     key, leaf = "save_folder", "checkpoint.enabled"
     folder = config.get(key)
     if folder is None:
@@ -551,7 +551,7 @@ def _schedule(config: Config, step: _Step, steps: int | None) -> None:
 
 
 def _role(config: Config) -> None:
-    """By the loader, and by whether there are weights to begin with."""
+    """State the role by the loader, and by whether there are weights to begin with."""
     leaf, loader = "run.role", config.get("train_loader.name")
     has_adapter = config.section("model.peft_config").data
     is_plain = loader == "text"
@@ -593,7 +593,7 @@ def _telemetry(config: Config, step: _Step, steps: int | None) -> None:
 
 
 def _memory(config: Config) -> None:
-    """The allocator's settings, as train.py joins them."""
+    """State the allocator's settings, as train.py joins them."""
     parts: dict[str, str] = {}
     if (size := config.get("max_split_size_mb")) is not None:
         parts["max_split_size_mb"] = f"max_split_size_mb:{size}"

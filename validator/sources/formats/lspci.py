@@ -111,7 +111,7 @@ def _is_judged(device: Device) -> bool:
 
 
 def _bridges_above(device: Device, bridges: dict[str, Device]) -> list[Device]:
-    """From the root port down."""
+    """Return the bridges above, from the root port down."""
     devices: list[Device] = []
     bridge = bridges.get(device.bus)
     while bridge is not None and bridge not in devices and len(devices) < _MOST_ABOVE:

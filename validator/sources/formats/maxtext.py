@@ -312,7 +312,7 @@ def _role(config: Config) -> None:
 
 
 def _steps(config: Config) -> None:
-    """-1 of one takes the other."""
+    """State the steps; -1 of one takes the other."""
     run, schedule = "steps", "learning_rate_schedule_steps"
     steps, decay = config.whole(run, integer), integer(config.get(schedule, -1))
     if steps is not None and steps > 0:
@@ -331,7 +331,7 @@ def _steps(config: Config) -> None:
 
 
 def _reduction(config: Config) -> None:
-    """Gradients have the type of the weights, in newer versions that of grad_dtype."""
+    """State that gradients have the weights' type, in newer versions grad_dtype's."""
     gradients = config.get("grad_dtype")
     if config.get("weight_dtype", "float32") != "float32":
         return
@@ -369,7 +369,7 @@ def _checkpoint(config: Config) -> None:
 
 
 def _input(config: Config) -> None:
-    """Only Grain has workers, and saves where it stands (docs/guides/data)."""
+    """State what only Grain has: workers, and saving where it stands."""
     leaf, key = "data.resumable", "dataset_type"
     kind = config.get(key)
     if kind == "grain":
@@ -419,7 +419,7 @@ def _recompute(value: object) -> object:
 
 
 def _gated(value: object) -> object:
-    """Two activations, one of them linear, make a gated feed-forward layer."""
+    """Return whether two activations, one of them linear, make a gated layer."""
     if isinstance(value, list) and value:
         return len(value) > 1
     return Unusable(f"{value!r:.60} is no list of activations")
@@ -556,7 +556,7 @@ def _state_mesh(config: Config) -> None:
 
 
 def _is_own_mesh(data: Mapping[str, object]) -> bool:
-    """Tell whether other axes than those of base.yml make the mesh."""
+    """Return whether other axes than those of base.yml make the mesh."""
     axes = data.get("mesh_axes")
     is_cut = isinstance(axes, list) and not _USUAL_AXES.issubset(axes)
     return is_cut or data.get("custom_mesh_and_rule") not in (None, "", "default")
@@ -624,7 +624,7 @@ def _state_degree(
 
 
 def _state_pipeline(config: Config) -> None:
-    """Circular pipelines: a rank holds one stage for each repeat."""
+    """State circular pipelines: a rank holds one stage for each repeat."""
     if (_known(config, _PIPELINE) or 1) == 1:
         return
     key = "num_pipeline_repeats"
@@ -641,7 +641,10 @@ def _state_pipeline(config: Config) -> None:
 
 
 def _state_sharding(config: Config) -> None:
-    """Weights lie on the fsdp axes; without them the optimizer may still be cut."""
+    """State that weights lie on the fsdp axes.
+
+    The optimizer may be cut without them.
+    """
     leaf, key = "parallelism.sharding_stage", "shard_optimizer_over_data"
     shards = _known(config, _SHARD)
     if shards == 1 and config.switch(key) is True:
@@ -656,7 +659,7 @@ def _state_sharding(config: Config) -> None:
 
 
 def _state_batch(config: Config) -> None:
-    """Samples of a data-parallel rank: those of all devices of one replica."""
+    """State samples of a data-parallel rank: those of all devices of one replica."""
     micro, steps = "batch.micro_batch_size", "batch.gradient_accumulation_steps"
     key, accumulates = "per_device_batch_size", "gradient_accumulation_steps"
     degrees = [_known(config, leaf) for leaf in _OF_A_REPLICA]
@@ -691,7 +694,7 @@ def _state_batch(config: Config) -> None:
 
 
 def _pipeline_splits(config: Config, stages: int) -> int:
-    """Micro-batches of one forward pass; 0 where they are not known."""
+    """Return the micro-batches of one forward pass; 0 where they are not known."""
     if stages == 1:
         return 1
     stated = integer(config.get("num_pipeline_microbatches", _FILL))
@@ -709,7 +712,7 @@ def _known(config: Config, leaf: str) -> int | None:
 
 
 def _state_quantization(config: Config) -> None:
-    """The names of `quantization` that compute in fp8 hold `fp8`."""
+    """State fp8 by the names of `quantization` that hold `fp8`."""
     leaf, key = "precision.fp8", "quantization"
     value = config.get(key)
     if value is None:

@@ -77,7 +77,7 @@ def _graphs(value: object) -> object:
 
 
 def _reduce_dtype(value: object) -> object:
-    """Without the switch gradients are reduced as they are."""
+    """Return the dtype of reduction; without the switch it is the gradients' own."""
     in_fp32 = boolean(value)
     if in_fp32 is False:
         return Unusable("grad_reduce_in_fp32 is off: the dtype of the model")
@@ -238,7 +238,7 @@ def read(document: Document) -> Reading:
 
 
 def _state_precision(config: Config) -> None:
-    """A recipe by name, or its fields."""
+    """State a recipe by name, or its fields."""
     key = "mixed_precision"
     config.section(key).apply(_MIXED)
     mixed = config.get(key)
@@ -261,7 +261,7 @@ def _state_engine(config: Config) -> None:
 
 
 def _state_checkpoints(saving: Config) -> None:
-    """Saved is with a folder and an interval; resumed where it loads that folder."""
+    """State that it saves with a folder and an interval, and resumes from there."""
     save, load = saving.get("save"), saving.get("load")
     if isinstance(save, str) and saving.get("save_interval") is not None:
         saving.turn("checkpoint.enabled", "save and save_interval", "save")

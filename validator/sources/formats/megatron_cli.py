@@ -153,7 +153,10 @@ def _state_role(
 
 
 def _arguments(command: ShellCommand, catalogue: FrameworkKeys) -> Arguments:
-    """The options after the training program; those before it are the launcher's."""
+    """Return the options after the training program.
+
+    Those before are the launcher's.
+    """
     words = command.words
     launch = launch_of(command)
     start = len(words) - len(launch.program) if launch is not None else 0
@@ -175,7 +178,7 @@ def _arguments(command: ShellCommand, catalogue: FrameworkKeys) -> Arguments:
 
 
 def _replaced(text_lists: Sequence[Option], catalogue: FrameworkKeys) -> str:
-    """What sets arguments that the command does not show, or swallows some of it.
+    """Return what sets or hides arguments that the command does not show.
 
     A placeholder of several words, `--save <PATH TO CHECKPOINTS> --load`, is a
     redirection to the shell, that takes the next flag with it.
@@ -213,12 +216,12 @@ def _surplus(
 
 
 def _is_list(word: ShellWord) -> bool:
-    """Tell whether a word is all of an array, which no flag takes as its one value."""
+    """Return whether a word is all of an array, which no flag takes as a value."""
     return word.text.endswith(("[@]}", "[*]}"))
 
 
 def _may_hold_options(word: ShellWord) -> bool:
-    """Tell whether a word is a variable of the environment: `$EXTRA_ARGS`.
+    """Return whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
     """

@@ -95,7 +95,7 @@ def _given(document: Document, arguments: Mapping[str, object]) -> Given:
 
 
 def _doubt(name: str, texts: tuple[str, ...]) -> str:
-    """The harness leaves no flag out for `false`, and a switch takes no value."""
+    """Return a doubt about a switch that gets `false`: it takes no value."""
     if texts != ("false",):
         return ""
     row = load_framework("megatron-lm").lookup((name,))

@@ -96,7 +96,7 @@ def _add(
 
 
 def _is_absent(value: object) -> bool:
-    """Tell whether a value leaves the flag out; zero does not."""
+    """Return whether a value leaves the flag out; zero does not."""
     return value is None or value is False or value == ""
 
 

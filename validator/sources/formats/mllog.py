@@ -132,7 +132,10 @@ def _batch(entries: list[_Entry]) -> int | None:
 
 
 def _counts_samples(entries: list[_Entry], batch: int | None) -> bool | None:
-    """Whether `step` counts samples: more steps than samples allow; None if unsure."""
+    """Return whether `step` counts samples: more steps than samples allow.
+
+    None if unsure.
+    """
     steps = [
         entry.stated for entry in entries if entry.stated and not entry.is_of_samples
     ]
@@ -170,7 +173,7 @@ def _put_event(log: RunLogText, entry: _Entry, step: int | None) -> None:
 def _put_point(
     log: RunLogText, entry: _Entry, step: int | None, *, has_started: bool
 ) -> None:
-    """A number, or several of one moment."""
+    """Put a number, or several of one moment."""
     moment = log.clock.note(moment_of(entry.time))
     for name, value in _numbers(entry):
         if not has_started and name not in log.names.aliases:

@@ -54,7 +54,7 @@ def read(document: Document) -> Reading:
 
 
 def _hours(value: object) -> object:
-    """Hours as seconds."""
+    """Return the hours as seconds."""
     hours = number(value)
     return hours * 3600.0 if isinstance(hours, float) else hours
 
@@ -105,7 +105,7 @@ def _machine(sheet: FactSheet, compute: _Settings) -> None:
 
 
 def _variables(document: Document, data: _Settings) -> Iterator[Variable]:
-    """`env_variables` as a mapping, or as a list of pairs of key and value."""
+    """Yield `env_variables` as a mapping, or as a list of pairs of key and value."""
     block = data.get("env_variables")
     for key, value in section(block).items():
         yield _variable(document, str(key), value, ("env_variables", key))

@@ -64,7 +64,7 @@ def detect(source: Source) -> float:
 
 
 def _trainings(source: Source) -> Iterator[tuple[MpiRun, bool]]:
-    """The ways in which MPI starts training, and whether by a launcher of PyTorch."""
+    """Yield ways in which MPI starts training, and whether by PyTorch's launcher."""
     for command in source.script.commands:
         if mentions_only(command):
             continue
@@ -116,7 +116,7 @@ def _place(sheet: FactSheet, count: ProcessCount) -> Place:
 
 
 def _state_libraries(sheet: FactSheet, source: Source, place: Place) -> None:
-    """Whether programs have the libraries of the node, or their own.
+    """State whether programs have the libraries of the node, or their own.
 
     A script inside a document of a scheduler is mostly run in an image.
     """
@@ -128,13 +128,13 @@ def _state_libraries(sheet: FactSheet, source: Source, place: Place) -> None:
 
 
 def _state_restarts(sheet: FactSheet, mpi_run: MpiRun) -> None:
-    """The end of one process ends all, unless Horovod is elastic."""
+    """State that the end of one process ends all, unless Horovod is elastic."""
     if not mpi_run.is_elastic:
         sheet.default("recovery.max_restarts", 0, f"{mpi_run.name} restarts nothing")
 
 
 def _state_ranks(sheet: FactSheet, source: Source, mpi_run: MpiRun) -> None:
-    """One process for each GPU, unless the script picks devices itself."""
+    """State one process for each GPU, unless the script picks devices itself."""
     _state_count(sheet, _PROCESSES, mpi_run.ranks_per_node)
     note = f"{mpi_run.name} starts one process for each GPU"
     picks = any(
@@ -161,7 +161,7 @@ def _state_ranks(sheet: FactSheet, source: Source, mpi_run: MpiRun) -> None:
 
 
 def _on_each_host(mpi_run: MpiRun) -> int | None:
-    """Processes on each of the hosts, where all of them are used alike."""
+    """Return the processes on each of the hosts, where all of them are used alike."""
     counts = {*mpi_run.hosts.values()}
     total = mpi_run.ranks.number if mpi_run.ranks is not None else None
     uses_all = mpi_run.ranks is None or total == sum(mpi_run.hosts.values())
@@ -169,7 +169,7 @@ def _on_each_host(mpi_run: MpiRun) -> int | None:
 
 
 def _state_nodes(sheet: FactSheet, mpi_run: MpiRun) -> None:
-    """From processes in all and on a node, or from the list of hosts."""
+    """State nodes from processes in all and on a node, or from the list of hosts."""
     total, each = mpi_run.ranks, mpi_run.ranks_per_node
     if total is not None and each is not None and total.number and each.number:
         if total.number % each.number == 0:

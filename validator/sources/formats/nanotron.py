@@ -237,7 +237,10 @@ def read(document: Document) -> Reading:
 
 
 def _is_fatal(path: KeyPath) -> bool | None:
-    """Dacite checks every type; weights of data folders only some releases."""
+    """Return whether it is fatal.
+
+    Dacite checks every type; weights of data folders only some releases do.
+    """
     return None if "dataset_folder" in path else True
 
 
@@ -274,7 +277,7 @@ def _state_job(config: Config) -> None:
 
 
 def _mesh(config: Config) -> None:
-    """The product of the degrees must be the world size (ParallelContext).
+    """State the world size, the product of the degrees (ParallelContext).
 
     Releases differ in whether expert-parallel ranks are counted in.
     """
@@ -296,7 +299,7 @@ def _mesh(config: Config) -> None:
 
 
 def _precision(config: Config) -> None:
-    """Weights, compute and reduction share a dtype, but for sums kept in fp32."""
+    """State that weights, compute and reduction share a dtype, but for sums in fp32."""
     key, stated = "model.dtype", config.known("precision.parameter_dtype")
     dtype = str(stated) if stated is not None else None
     if dtype is not None:
@@ -320,7 +323,7 @@ def _precision(config: Config) -> None:
 
 
 def _schedule(schedule: Config, warmup: object) -> None:
-    """The decay is counted from its first step, not from that of the run."""
+    """State that the decay is counted from its first step, not from the run's."""
     key = "lr_decay_steps"
     steps, start = schedule.get(key), schedule.get("lr_decay_starting_step")
     if start is None:
@@ -348,7 +351,7 @@ def _model(config: Config) -> None:
 
 
 def _vocabulary(config: Config) -> None:
-    """The padded vocabulary (_vocab_size_with_padding), and what divides it."""
+    """State the padded vocabulary (_vocab_size_with_padding), and what divides it."""
     key = "model.make_vocab_size_divisible_by"
     multiple = integer(config.get(key, 1))
     size = config.known("model.vocabulary_size")

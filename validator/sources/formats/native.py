@@ -218,7 +218,7 @@ def value_of_text(name: str, text: str) -> object:
 
 
 def _number(name: str, kind: object, value: object, refused: RefusedValue) -> object:
-    """A number; `2e-5` and `7e9`, which YAML 1.1 takes for texts, are numbers here."""
+    """Return a number; `2e-5` and `7e9`, texts in YAML 1.1, are numbers here."""
     if isinstance(value, str) and "e" in value.lower():
         value = convert.parse_number(value)
     result = convert.integer(value) if kind is int else convert.number(value)
@@ -231,7 +231,7 @@ def _number(name: str, kind: object, value: object, refused: RefusedValue) -> ob
 
 
 def _capability(text: str) -> tuple[int, int] | None:
-    """`9.0`, as NVIDIA writes compute capabilities, as two numbers."""
+    """Return `9.0`, as NVIDIA writes compute capabilities, as two numbers."""
     major, dot, minor = text.partition(".")
     if dot and major.isdecimal() and minor.isdecimal():
         return int(major), int(minor)

@@ -93,7 +93,10 @@ def _put_table(capture: Capture, log: Log, table: ResultTable) -> None:
 
 
 def _sweeps(table: ResultTable) -> Iterator[list[ResultRow]]:
-    """The rows of each passage over the sizes; one without rows for an empty table."""
+    """Yield the rows of each passage over the sizes.
+
+    One without rows for an empty table.
+    """
     columns, rows = table.columns, table.rows
     if not rows:
         yield []
@@ -136,7 +139,7 @@ def _put_sweep(
 
 
 def _is_compared(columns: Columns, rows: Sequence[ResultRow], half: int) -> bool | None:
-    """Tell whether the results of all messages that are not empty were compared."""
+    """Return whether the results of all messages that are not empty were compared."""
     names = columns.halves[half]
     name = next((name for name in _TRUTHS if name in names), None)
     if name is None:
@@ -154,7 +157,7 @@ def _is_compared(columns: Columns, rows: Sequence[ResultRow], half: int) -> bool
 def _judged_by_errors(
     points: Sequence[PrintedPoint], leaves: Mapping[str, LeafValue]
 ) -> list[PrintedPoint]:
-    """Until 2.11 rows tell of the largest error, and the last lines of wrong results.
+    """Return rows of up to 2.11, whose last lines state whether results are wrong.
 
     Where these say that no size is out of bounds, none has a wrong value.
     """
@@ -171,7 +174,7 @@ def _collective(
     factor: Factor | None,
     stated_ranks: LeafValue,
 ) -> LeafValue:
-    """The collective, from the surest that tells of it, and where that stands."""
+    """Return the collective, by the surest source of it, and where that stands."""
     program, named, at = table.block.program, table.mention, table.head.span
     if program is not None:
         return LeafValue(program.collective, program.line.span)

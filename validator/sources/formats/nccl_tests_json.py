@@ -134,7 +134,10 @@ def _point(row: Json, placement: str) -> PrintedPoint:
 
 
 def _spread(result: object) -> float | None:
-    """Quartiles apart, over the median; of few iterations there are none."""
+    """Return the quartiles' distance over the median.
+
+    Of few iterations there are none.
+    """
     listed = result if isinstance(result, list) else []
     known = sorted(value for value in map(number_of, listed) if value is not None)
     if len(known) < _LEAST_TIMES or len(known) != len(listed):

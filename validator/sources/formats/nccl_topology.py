@@ -52,7 +52,7 @@ def _read(source: Source) -> Reading:
 
 
 def _device(capture: Capture, element: Element, above: _Above) -> None:
-    """One PCIe function, and those behind it."""
+    """Note one PCIe function, and those behind it."""
     given = element.attributes
     try:
         address = pci_address(given.get("busid", ""))
@@ -79,7 +79,7 @@ def _device(capture: Capture, element: Element, above: _Above) -> None:
 
 
 def _nic(capture: Capture, nic: Element, address: str) -> None:
-    """Adapters that NCCL's own plugin for InfiniBand verbs names: with a GUID."""
+    """Note adapters that NCCL's own plugin for InfiniBand verbs names: with a GUID."""
     names: set[str] = set()  # an adapter of two ports stands twice
     for net in nic.each("net"):
         name, guid = net.attributes.get("name"), net.attributes.get("guid", "")

@@ -55,7 +55,7 @@ def detect(document: Document) -> float:
 
 
 def _is_launcher(data: Settings) -> bool:
-    """Tell whether this is the file of the Launcher that chooses the recipes."""
+    """Return whether this is the file of the Launcher that chooses the recipes."""
     return "launcher_scripts_path" in data and "stages" in data
 
 
@@ -124,7 +124,7 @@ def read_recipe(document: Document) -> Reading:
 
 
 def _keyed(document: Document, data: Settings) -> KeyedFile:
-    """The keys of the file; models outside the tabulated collection define their own.
+    """Return the keys of the file; models outside the collection define their own.
 
     Speech, vision and translation models are built from `_target_` blocks.
     """

@@ -216,7 +216,7 @@ def read(document: Document) -> Reading:
 
 
 def _filled(key: StatedKey) -> StatedKey:
-    """A variable with a default is no text left to fill in, and `None` is null."""
+    """Return a key without placeholders: defaults count, and `None` is null."""
     value = key.value
     if isinstance(value, str) and value in {"None", "none"}:
         return key._replace(value=None)
@@ -247,7 +247,10 @@ def _is_set(value: object) -> bool:
 
 
 def _degrees(block: Config) -> None:
-    """Null takes the default; a data-parallel size without number fills the world."""
+    """State the degrees.
+
+    Null takes the default, an open data-parallel size the rest.
+    """
     for key, leaf in _DEGREES.items():
         if _is_set(block.get(key)):
             block.put(leaf, key, integer_text)
@@ -259,7 +262,7 @@ def _degrees(block: Config) -> None:
 
 
 def _engine(block: Config) -> str | None:
-    """FSDP2 unless a strategy, or the class of an old release, is named."""
+    """Return FSDP2 unless a strategy, or the class of an old release, is named."""
     leaf, stage = "parallelism.engine", "parallelism.sharding_stage"
     target, strategy = block.get("_target_"), block.get("strategy")
     key, engine = "strategy", None
@@ -295,7 +298,7 @@ def _megatron_fsdp(block: Config) -> None:
 
 
 def _batch(config: Config, block: Config) -> None:
-    """A rank's batch is cut into pipeline micro-batches where there is a pipeline."""
+    """State that a rank's batch is cut into micro-batches if there is a pipeline."""
     leaf, key = "batch.micro_batch_size", "pp_microbatch_size"
     stages = block.whole("pp_size") if _is_set(block.get("pp_size")) else 1
     if stages == 1:
@@ -324,7 +327,7 @@ def _recompute(config: Config, block: Config) -> None:
 
 
 def _offload(block: Config) -> None:
-    """A policy is set for parameters and optimizer states together."""
+    """State the offload of parameters and optimizer states, which one policy sets."""
     policy, switch = block.get("offload_policy"), block.switch("cpu_offload")
     for leaf in ("memory.parameter_offload_device", "memory.optimizer_offload_device"):
         if isinstance(policy, dict):
@@ -337,7 +340,7 @@ def _offload(block: Config) -> None:
 
 
 def _precision(config: Config, block: Config, engine: str | None) -> None:
-    """FSDP2 computes in bf16 and reduces in fp32 unless its policy says otherwise."""
+    """State that FSDP2 computes in bf16 and reduces in fp32, policies aside."""
     leaf, key = "precision.compute_dtype", "mp_policy.param_dtype"
     if block.put_first(leaf, _torch_dtype, key):
         result = _torch_dtype(block.get(key))
@@ -361,7 +364,7 @@ def _precision(config: Config, block: Config, engine: str | None) -> None:
 
 
 def _torch_dtype(value: object) -> object:
-    """`bf16`, `bfloat16` and `torch.bfloat16` are the same."""
+    """Return the dtype; `bf16`, `bfloat16` and `torch.bfloat16` are the same."""
     return dtype(value.removeprefix("torch.") if isinstance(value, str) else value)
 
 
@@ -396,7 +399,7 @@ def _state_run(config: Config) -> None:
 
 
 def _eight_bits(config: Config) -> None:
-    """FP8 of torchao, or of Transformer Engine where `te_fp8` is set."""
+    """State FP8 of torchao, or of Transformer Engine where `te_fp8` is set."""
     leaf, key = "precision.fp8", "model.backend.te_fp8"
     recipe_key = f"{key}.recipe"
     if config.switch("fp8.enabled") is True:
@@ -434,7 +437,7 @@ def _optimizer(config: Config) -> None:
 
 
 def _sequence(config: Config) -> None:
-    """A pack has its size; without packing the data set cuts at its own length."""
+    """State the sequence: a pack has its size, otherwise the data set cuts."""
     leaf = "batch.sequence_length"
     packs = config.section("packed_sequence")
     for key in ("packed_sequence_size", "pack_size"):
@@ -450,7 +453,7 @@ def _sequence(config: Config) -> None:
 
 
 def _resume(config: Config) -> None:
-    """Without restore_from the newest checkpoint of checkpoint_dir is loaded."""
+    """State that without restore_from checkpoint_dir's newest checkpoint is loaded."""
     leaf, key = "checkpoint.resume", "checkpoint.restore_from"
     stated = config.get(key)
     if stated is None:

@@ -237,7 +237,7 @@ def read(document: Document) -> Reading:
 
 
 def _overridden(document: Document) -> Mapping[str, object]:
-    """The data, with sections marked `_override_` as the file alone states them."""
+    """Return data, with sections marked `_override_` as the file alone states them."""
     data, own = section(document.data), section(document.own_data)
     replaced = {
         name: block
@@ -277,7 +277,7 @@ def _state_cluster(config: Config) -> None:
 
 
 def _is_colocated(config: Config) -> bool | None:
-    """Tell whether all GPUs train; None where a run that generates does not say so."""
+    """Return whether all GPUs train; None if a run that generates does not say so."""
     algorithm = _algorithm_of(config.data)
     if algorithm is not None:
         generates = algorithm in _GENERATING
@@ -309,7 +309,7 @@ def _unknown_cluster(config: Config, reason: str) -> None:
 
 
 def _separate(config: Config) -> None:
-    """Training takes the nodes, or on one node the GPUs, that generation leaves."""
+    """State that training takes the nodes, or GPUs of one node, left by generation."""
     gone_at = f"{_COLOCATED}.resources.num_nodes"
     used_at = f"{_COLOCATED}.resources.gpus_per_node"
     nodes, local, gone, used = (
@@ -346,7 +346,7 @@ def _state_job(config: Config) -> None:
 
 
 def _algorithm(config: Config, name: str) -> None:
-    """The run ends with the steps or with the epochs, whichever come first."""
+    """State that the run ends with the steps or the epochs, the first of them."""
     block = config.section(name)
     steps = _count(block, "max_num_steps")
     if steps is not None:
@@ -363,7 +363,7 @@ def _algorithm(config: Config, name: str) -> None:
 
 
 def _checkpoints(saving: Config) -> None:
-    """Fault-tolerance checkpoints come between those that the metric ranks."""
+    """State that fault-tolerance checkpoints come between those that are ranked."""
     key = "ft_save_period" if _count(saving, "ft_save_period") else "save_period"
     saving.put("checkpoint.interval_steps", key, integer_text)
     leaf, ranked, latest = "checkpoint.keep_last", "keep_top_k", "ft_keep_latest_k"
@@ -428,7 +428,7 @@ def _variables_of(policy: Config) -> tuple[Variable, ...]:
 
 
 def _micro_batch(policy: Config, *, is_child: bool) -> None:
-    """Packing and dynamic batching fill micro-batches with tokens, not with samples."""
+    """State that packing and dynamic batching fill micro-batches with tokens."""
     leaf, key = "batch.micro_batch_size", "train_micro_batch_size"
     if policy.get(key) is None:
         return

@@ -215,7 +215,7 @@ class Copying(Record):
 
 
 def _copying_of(name: str, text: str) -> Copying | None:
-    """What a line above a matrix says; None for another line, also for latencies."""
+    """Return what a line above a matrix says; None for others, latencies among them."""
     match = _MATRIX.search(text)
     if match is None:
         return None
@@ -257,7 +257,7 @@ def _put_test(
     cells: Sequence[Cell],
     at: Where,
 ) -> None:
-    """A test with its matrix."""
+    """Put a test with its matrix."""
     part = _KIND, capture.add(_KIND, at)
     for leaf, item in {"tool": _TOOL, **shared, **copying.leaves}.items():
         capture.put_at(part, leaf, item, at)
@@ -286,7 +286,7 @@ def _put_failed(
     reason: str,
     at: Where,
 ) -> None:
-    """A test that was begun and gave no result."""
+    """Put a test that was begun and gave no result."""
     part = _KIND, capture.add(_KIND, at)
     for leaf, item in {"tool": _TOOL, **shared, "name": name}.items():
         capture.put_at(part, leaf, item, at)

@@ -166,7 +166,7 @@ def _put_sum(
     leaf: str,
     sets: tuple[tuple[str, ...], ...],
 ) -> None:
-    """The sum of the first set of elements that are all there."""
+    """Put the sum of the first set of elements that are all there."""
     for paths in sets:
         elements = [
             element for path in paths if (element := gpu.find(path)) is not None
@@ -184,7 +184,7 @@ def _put_sum(
 
 
 def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
-    """The reasons as bits; none of them may be unknown."""
+    """Put the reasons as bits; none of them may be unknown."""
     for tag, prefix in _REASON_BLOCKS:
         section = gpu.find(tag)
         if section is None:
@@ -241,7 +241,7 @@ def _put_processes(capture: Capture, part: tuple[str, int], gpu: Element) -> Non
 
 
 def _put_state(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
-    """What the GPU itself says in the place of values: that it is lost, or hangs."""
+    """Put what the GPU says in place of values: that it is lost, or hangs."""
     reset = gpu.find("gpu_reset_status/reset_required")
     outcome = {"is_lost": gpu, "needs_reset": gpu}
     result = {"is_lost": False, "needs_reset": False}

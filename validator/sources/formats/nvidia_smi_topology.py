@@ -73,7 +73,7 @@ def _gpus(words: list[str]) -> Iterator[str]:
 
 
 def _by_nvlink(cell: str) -> Scalar | None:
-    """0 where a path over NVLink is there; how the others are is not shown."""
+    """Return 0 where a path over NVLink is there; the others' way is not shown."""
     return 0 if cell == "X" or _NVLINK.match(cell) else None
 
 

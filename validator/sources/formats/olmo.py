@@ -80,7 +80,7 @@ _ATTENTION = one_of({"true": "flash", "false": "sdpa"})
 
 
 def _kept(value: object) -> object:
-    """-1 keeps all, which the plan writes as 0."""
+    """Return how many are kept; -1 keeps all, which the plan writes as 0."""
     count = integer_text(value)
     return 0 if count == -1 else count
 
@@ -197,13 +197,13 @@ def _state_job(config: Config) -> None:
 
 
 def _workers(data: Config) -> None:
-    """Without workers OLMo hands the loader neither setting (olmo/data/__init__.py)."""
+    """State the workers; without any OLMo hands the loader neither setting."""
     if data.whole("num_workers") == 0:
         data.drop("data.prefetch_factor", "data.persistent_workers")
 
 
 def _sharding(config: Config) -> None:
-    """FSDP shards fully unless set otherwise; up to 0.3 there was nothing else."""
+    """State that FSDP shards fully unless set otherwise; up to 0.3 always."""
     stage, engine = "parallelism.sharding_stage", "parallelism.engine"
     key = "distributed_strategy"
     strategy = lower_text(config.get(key) or "fsdp")
@@ -223,7 +223,7 @@ def _sharding(config: Config) -> None:
 
 
 def _sync(config: Config) -> None:
-    """DDP reduces with the last micro-batch of a step unless set otherwise."""
+    """State that DDP reduces with a step's last micro-batch unless set otherwise."""
     leaf, key = "communication.reduces_each_micro_batch", "ddp.grad_sync_mode"
     config.put(leaf, key, one_of({"batch": False, "micro_batch": True}))
     if config.get(key) is None:
@@ -252,7 +252,7 @@ def _fsdp(config: Config) -> None:
 
 
 def _precision(config: Config) -> None:
-    """Autocast; FSDP reduces gradients in the type of autocast unless `mixed`."""
+    """State autocast; FSDP reduces gradients in the type of autocast unless `mixed`."""
     key = "precision"
     stated = config.get(key)
     if stated is None:
@@ -283,7 +283,7 @@ def _precision(config: Config) -> None:
 
 
 def _mode(value: object) -> object:
-    """Old files state a switch; true is `whole_layer` (update_legacy_settings)."""
+    """Return the mode; old files state a switch, and true is `whole_layer`."""
     word = lower_text(value)
     if isinstance(word, Unusable):
         return word
@@ -298,7 +298,7 @@ def _recompute(config: Config) -> None:
 
 
 def _model(model: Config) -> None:
-    """Sizes as the layers have them: SwiGLU halves the hidden size of the MLP."""
+    """State sizes as the layers have them: SwiGLU halves the hidden size of the MLP."""
     activation = lower_text(model.get("activation_type") or _GATED)
     if isinstance(activation, str):
         is_gated = activation == _GATED
@@ -346,7 +346,7 @@ def _optimizer(config: Config) -> None:
 
 
 def _length(config: Config) -> None:
-    """`max_duration`: steps, tokens (`2e12T`) or epochs (`1ep`); `stop_at` ends it."""
+    """State `max_duration` in steps, tokens (`2e12T`) or epochs (`1ep`)."""
     key = "max_duration"
     stated, stop = config.get(key), config.whole("stop_at")
     steps: int | None = None
@@ -383,7 +383,7 @@ def _token_steps(stated: str, config: Config) -> tuple[int | None, str]:
 
 
 def _checkpoints(config: Config) -> None:
-    """Sharded ones for restarts, ephemeral ones in between, unsharded ones to keep.
+    """State the sharded, ephemeral and unsharded checkpoints.
 
     A number of 0 to keep turns the kind off; an unset interval too, but for sharded
     ones, which have a default.
@@ -428,7 +428,7 @@ def _checkpoints(config: Config) -> None:
 
 
 def _start(config: Config) -> None:
-    """Whether it goes on from its own newest checkpoint, or from another run's."""
+    """State whether it goes on from its newest checkpoint, or another run's."""
     leaf, latest = "checkpoint.resume", "try_load_latest_save"
     path = config.get("load_path")
     if config.switch(latest) is True:

@@ -150,7 +150,7 @@ def _class(config: Config, name: str) -> str:
 
 
 def _model(model: Config) -> None:
-    """One kind of block; where blocks differ, their sizes are not told."""
+    """State one kind of block; where blocks differ, their sizes are not stated."""
     block = model.section("block")
     if model.get("block_overrides") or model.get("block_pattern"):
         return
@@ -166,7 +166,7 @@ def _model(model: Config) -> None:
 
 
 def _degree(value: object) -> object:
-    """Experts are split over all ranks where their degree is below zero."""
+    """Return the degree; below zero the experts are split over all ranks."""
     degree = integer_text(value)
     is_all = isinstance(degree, int) and degree < 0
     return Unusable("all ranks: the size of the job tells") if is_all else degree
@@ -200,7 +200,7 @@ def _parallelism(module: Config) -> None:
 
 
 def _batch(config: Config) -> None:
-    """Numbers of tokens over the length of a sequence."""
+    """State the numbers of tokens over the length of a sequence."""
     length, key = None, ""
     for key in ("dataset.sequence_length", f"{_MODULE}.max_sequence_length"):
         length = config.whole(key)
@@ -220,7 +220,7 @@ def _batch(config: Config) -> None:
 
 
 def _training(module: Config) -> None:
-    """Precision, recomputation, the optimizer and its schedule."""
+    """State the precision, recomputation, the optimizer and its schedule."""
     for key in ("dp_config.param_dtype", "autocast_precision"):
         dtype = _DTYPES.get(module.word(key) or "")
         if isinstance(dtype, str):
@@ -250,7 +250,7 @@ def _training(module: Config) -> None:
 
 
 def _trainer(config: Config) -> None:
-    """How long it runs, what it saves and where it reports."""
+    """State how long it runs, what it saves and where it reports."""
     trainer = config.section("trainer")
     key = "max_duration.value"
     count, unit = trainer.whole(key), trainer.word("max_duration.unit")
@@ -286,7 +286,7 @@ def _trainer(config: Config) -> None:
 
 
 def _checkpoints(callback: Config) -> None:
-    """Permanent ones, and ephemeral ones for restarts in between."""
+    """State the permanent checkpoints, and ephemeral ones for restarts in between."""
     keys = ("ephemeral_save_interval", "save_interval")
     intervals = [(steps, key) for key in keys if (steps := callback.whole(key))]
     if intervals:

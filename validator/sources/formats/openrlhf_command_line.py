@@ -114,7 +114,7 @@ def _trainings(source: Source) -> Iterator[TrainingCommand]:
 
 
 def _holds_another(command: ShellCommand, source: Source) -> bool:
-    """Whether a command of the script stands in the argument of this one."""
+    """Return whether a command of the script stands in this one's argument."""
     return any(other.outer is command for other in source.script.commands)
 
 

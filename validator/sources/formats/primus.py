@@ -62,7 +62,7 @@ def read(document: Document) -> Reading:
 
 
 def _has_fallback(value: object) -> bool:
-    """Whether Primus fills a text in, from the environment or by what stands there."""
+    """Return whether Primus fills a text in from the environment or a fallback."""
     return isinstance(value, str) and _FALLBACK.search(value) is not None
 
 

@@ -129,7 +129,7 @@ def _is_time(text: str) -> bool:
 
 
 def _labels(written: str) -> Labels | None:
-    """Whose sample it is; None for labels that cannot be read."""
+    """Return whose sample it is; None for labels that cannot be read."""
     labels: dict[str, object] = {}
     at = 0
     while at < len(written):

@@ -77,7 +77,7 @@ def _bare(name: str) -> str:
 
 
 def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str] | None]]:
-    """The fields of each line, with its number; None for one that cannot be read."""
+    """Yield each line's fields with its number; None for one that cannot be read."""
     reader = csv.reader(StringIO(text), delimiter=separator, skipinitialspace=True)
     while True:
         try:
@@ -116,13 +116,13 @@ def _read(source: Source) -> Reading:
 
 
 def _series_of_file(name: str) -> str:
-    """`run-a-tag-train_loss.csv` holds train_loss."""
+    """Return the series of a file: `run-a-tag-train_loss.csv` holds train_loss."""
     base = name.rpartition("/")[2].removesuffix(".csv")
     return base.rpartition("-tag-")[2] or base
 
 
 def _column(name: str) -> tuple[str, str]:
-    """Name and unit of a column: `memory.used [MiB]`."""
+    """Return the name and unit of a column: `memory.used [MiB]`."""
     match = _IN_BRACKETS.fullmatch(name)
     return (match[1], match[2]) if match else (name, "")
 

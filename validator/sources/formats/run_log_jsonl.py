@@ -97,7 +97,7 @@ def _bare(name: str) -> str:
 
 
 def _is_placed(record: Json) -> bool:
-    """Tell whether it says when, or at which step."""
+    """Return whether it says when, or at which step."""
     has_time = moment_of(keys.first(record, keys.TIMES)).seconds is not None
     return has_time or keys.whole(keys.first(record, keys.STEPS)) is not None
 
@@ -126,7 +126,7 @@ def _read(source: Source) -> Reading:
 
 
 def _put_record(log: RunLogText, record: Json, line: int) -> None:
-    """The numbers of a record, or the event that it tells of."""
+    """Put the numbers of a record, or the event that it states."""
     stated = keys.first(record, keys.TIMES)
     moment = NEVER if stated is None else log.clock.note(moment_of(stated))
     step = keys.whole(keys.first(record, keys.STEPS))

@@ -84,7 +84,7 @@ def _state_nodes(sheet: FactSheet, data: Mapping[str, object]) -> None:
 
 
 def _state_accelerators(sheet: FactSheet, resources: Mapping[str, object]) -> None:
-    """What every node has; of alternatives what they share."""
+    """State what every node has; of alternatives what they share."""
     at: KeyPath = ("resources", "instance_type")
     instance = resources.get("instance_type")
     if isinstance(instance, str):
@@ -110,7 +110,7 @@ def _state_accelerators(sheet: FactSheet, resources: Mapping[str, object]) -> No
 
 
 def _accelerators(value: object, at: KeyPath) -> Accelerators:
-    """`H100:8`, `{H100: 8}`, `[H100:8, A100:8]`, and the set `{H100:8, A100:8}`."""
+    """Return the accelerators of `H100:8`, `{H100: 8}`, `[H100:8, A100:8]` or a set."""
     if isinstance(value, str):
         name, _, count = value.partition(":")
         return {(name.strip(), parse_number(count) if count else 1): at}
@@ -128,14 +128,17 @@ def _accelerators(value: object, at: KeyPath) -> Accelerators:
 
 
 def _count(name: str, count: object) -> object:
-    """Accelerators of a node; a part of one is shared, a TPU slice has several."""
+    """Return a node's accelerators.
+
+    A part of one is shared, a TPU slice has several.
+    """
     if name.lower().startswith("tpu"):
         return Unusable("the name of a TPU holds the number of its cores")
     return integer(count)
 
 
 def _state_recovery(sheet: FactSheet, resources: Mapping[str, object]) -> None:
-    """Only a managed job is started again: `sky jobs launch`, not `sky launch`."""
+    """State that only managed jobs restart: `sky jobs launch`, not `sky launch`."""
     if resources.get("use_spot") is True:
         at: KeyPath = ("resources", "use_spot")
         sheet.derive("run.shared_capacity", True, "use_spot: true", at)  # noqa: FBT003
@@ -150,7 +153,7 @@ def _state_recovery(sheet: FactSheet, resources: Mapping[str, object]) -> None:
 
 
 def _variables(sheet: FactSheet, data: Mapping[str, object]) -> Iterator[Variable]:
-    """`envs`, all made texts; null is to be given with `--env` at the launch."""
+    """Yield `envs`, all made texts; null is to be given with `--env` at the launch."""
     for name, value in section(data, "envs").items():
         if not isinstance(value, dict | list):
             text = None if value is None else str(value)
@@ -158,7 +161,7 @@ def _variables(sheet: FactSheet, data: Mapping[str, object]) -> Iterator[Variabl
 
 
 def _known(sheet: FactSheet, variables: tuple[Variable, ...]) -> Variables:
-    """What the scripts are started with: `envs`, and what SkyPilot adds (its FAQ)."""
+    """Return what the scripts are started with: `envs`, and what SkyPilot adds."""
     known: dict[str, str | None] = {
         variable.name: variable.value for variable in variables
     }

@@ -136,7 +136,7 @@ def detect(source: Source) -> float:
 
 
 def _runs_container(source: Source) -> bool:
-    """Tell whether srun starts a container of a job that speaks of GPUs.
+    """Return whether srun starts a container of a job that speaks of GPUs.
 
     What it starts there, and on how many nodes, is often told by its caller, as in the
     results of MLPerf.
@@ -203,7 +203,7 @@ def read(source: Source) -> Reading:
 
 
 def _keyed(source: Source, request: SlurmRequest) -> KeyedFile | None:
-    """The options of `#SBATCH` lines for the rules on configuration hygiene.
+    """Return the options of `#SBATCH` lines for the rules on configuration hygiene.
 
     None where they belong to several components, and of a command line: a wrapper may
     take some of them for itself.
@@ -248,7 +248,7 @@ def _place(file: str, name: str, directive: Directive) -> Place:
 
 
 def _submitted(named: Reference, sheet: FactSheet) -> Reference:
-    """Options of sbatch on the command line win over those of the batch script."""
+    """Return the options of sbatch on the command line, which win over the script's."""
     if not named.target.endswith(SCRIPT_SUFFIXES):
         return named
     stated = {fact.name for fact in sheet.facts if fact.status != "unknown"}
@@ -256,7 +256,7 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
 
 
 def _state_nodes(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
-    """`4`; of `2-4` the scheduler grants what is free."""
+    """State the nodes: `4`; of `2-4` the scheduler grants what is free."""
     requested = _nodes_that_train(source, request)
     if requested is not None:
         least, dash, most = requested.text.partition("-")
@@ -291,7 +291,7 @@ def _nodes_that_train(source: Source, request: SlurmRequest) -> Requested | None
 
 
 def _state_gpus(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
-    """GPUs of a node as asked for by node, by task, or of the whole job."""
+    """State the GPUs of a node as requested by node, by task, or for the whole job."""
     known = False
     for name in ("--gpus-per-node", "--gres"):
         requested = request.find(name)
@@ -317,7 +317,7 @@ def _state_gpus(sheet: FactSheet, source: Source, request: SlurmRequest) -> None
 
 
 def _state_feature(sheet: FactSheet, requested: Requested) -> None:
-    """What follows from features that nodes must have, where they name a GPU.
+    """State what follows from features that nodes must have, where they name a GPU.
 
     `h100&80gb` names a board in two words. One of several GPUs will do in `a100|h100`;
     no feature that a site has named for itself says anything.
@@ -334,7 +334,7 @@ def _state_feature(sheet: FactSheet, requested: Requested) -> None:
 def _state_share(
     sheet: FactSheet, source: Source, request: SlurmRequest, requested: Requested
 ) -> None:
-    """GPUs of a node, or of the job, where each task gets its own."""
+    """State GPUs of a node, or of the job, where each task gets its own."""
     counts = gpu_counts(requested.text)
     each, tasks = total_of(counts), tasks_per_node(source)
     total = request.find("--ntasks")
@@ -401,7 +401,10 @@ def _state_count(
 
 
 def _state_type(sheet: FactSheet, counts: Counts, place: Place) -> None:
-    """What follows from the type of the GPUs; sites may use names of their own."""
+    """State what follows from the type of the GPUs.
+
+    Sites may use names of their own.
+    """
     types = {kind for kind, _ in counts}
     if len(types) != 1 or types == {""}:
         return
@@ -410,7 +413,7 @@ def _state_type(sheet: FactSheet, counts: Counts, place: Place) -> None:
 
 
 def _state_tasks(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
-    """Tasks on each node: how often the program that srun starts runs there."""
+    """State tasks on each node: how often the program that srun starts runs there."""
     result = launches(source)
     if result and not any(launch.every_task for launch in result):
         note = f"{result[0].launcher} runs in the batch script itself, once"
@@ -440,7 +443,7 @@ def _state_tasks(sheet: FactSheet, source: Source, request: SlurmRequest) -> Non
 
 
 def _state_processors(sheet: FactSheet, source: Source, request: SlurmRequest) -> None:
-    """CPUs of the job on a node; a job that has nodes to itself may use all of them."""
+    """State CPUs of the job on a node; all of them if it has nodes to itself."""
     leaf = "cluster.job_cpus_per_node"
     share, tasks = request.find("--cpus-per-task"), tasks_per_node(source)
     if share is None or "--exclusive" in request.job:
@@ -452,7 +455,7 @@ def _state_processors(sheet: FactSheet, source: Source, request: SlurmRequest) -
 
 
 def _state_placement(sheet: FactSheet, request: SlurmRequest) -> None:
-    """Whether the job is kept within few switches, as far as its own options tell."""
+    """State whether the job is kept within few switches, as its own options say."""
     leaf = "cluster.placement_requested"
     if (requested := request.job.get("--switches")) is not None:
         sheet.state(leaf, value=True, at=requested.place)
@@ -461,13 +464,13 @@ def _state_placement(sheet: FactSheet, request: SlurmRequest) -> None:
 
 
 def _tells_tasks(command: ShellCommand) -> bool:
-    """Tell whether MPI starts the tasks of a command, by its own number."""
+    """Return whether MPI starts the tasks of a command, by its own number."""
     mpi_run = mpi_run_of(command)
     return mpi_run is not None and mpi_run.tells_count
 
 
 def _state_time(sheet: FactSheet, request: SlurmRequest) -> None:
-    """Wall time, the signal before its end, and whether the job is put back."""
+    """State wall time, the signal before its end, and whether the job is put back."""
     if (requested := request.find("--time")) is not None:
         seconds = wall_time_seconds(requested.text)
         if seconds is not None:
@@ -505,7 +508,7 @@ def wall_time_seconds(text: str) -> float | None:
 
 
 def request_of(source: Source) -> SlurmRequest:
-    """What a script asks of Slurm: with `#SBATCH` lines, else with its commands."""
+    """Return what a script asks of Slurm: by `#SBATCH` lines, else by commands."""
     job: dict[str, Requested] = {}
     if not source.script.directives:
         job = _allocation(source)
@@ -534,7 +537,7 @@ def _allocation(source: Source) -> dict[str, Requested]:
 
 
 def _is_started(command: ShellCommand, name: str) -> bool:
-    """Tell whether a command is this program: its first word, or behind a wrapper."""
+    """Return whether a command is this program: its first word, or behind a wrapper."""
     return not mentions_only(command) and any(
         base_name(word) == name for word in command.words[:_WRAPPERS]
     )
@@ -573,7 +576,7 @@ def _partial_steps(source: Source) -> Iterator[dict[str, Requested]]:
 
 
 def _is_partial(step: ShellCommand) -> bool:
-    """A step beside others, or on hosts that it names, is a part of the job."""
+    """Return whether a step is a part of the job: beside others, or on named hosts."""
     return any(_PART_OF_JOB.match(word.text) for word in step.words)
 
 

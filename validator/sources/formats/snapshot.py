@@ -23,13 +23,13 @@ _LAYERS = ("system_file", "user_file", "environment")
 
 
 def is_snapshot(data: object) -> bool:
-    """Tell whether a document says that it is one, of any version."""
+    """Return whether a document says that it is one, of any version."""
     stated = data.get("schema") if isinstance(data, dict) else None
     return isinstance(stated, str) and stated.startswith(f"{_FAMILY}/")
 
 
 def is_measurement(data: object) -> bool:
-    """Tell whether a snapshot holds measurements and nothing else of a machine."""
+    """Return whether a snapshot holds measurements and nothing else of a machine."""
     kinds = KINDS.keys() & data.keys() if isinstance(data, dict) else set()
     return is_snapshot(data) and bool(kinds) and kinds <= MEASURED.keys()
 
@@ -113,7 +113,7 @@ def _gpu_facts(sheet: FactSheet, gpus: Gpus) -> None:
 
 
 def _whole_node_facts(sheet: FactSheet, gpus: Gpus) -> None:
-    """What follows from all GPUs of the node."""
+    """State what follows from all GPUs of the node."""
     sheet.derive(
         "cluster.gpus_per_node",
         gpus.count.value,
@@ -131,7 +131,7 @@ def _whole_node_facts(sheet: FactSheet, gpus: Gpus) -> None:
 
 
 def _least_memory(sheet: FactSheet, gpus: Gpus) -> None:
-    """What every rank has: the memory of the GPU with the least."""
+    """State what every rank has: the memory of the GPU with the least."""
     totals = [gpu.memory_total_bytes for gpu in gpus.each()]
     if all(total.is_known for total in totals):
         least = min(totals, key=lambda total: total.or_else(0))
@@ -141,7 +141,7 @@ def _least_memory(sheet: FactSheet, gpus: Gpus) -> None:
 
 
 def _shared_capability(sheet: FactSheet, gpus: Gpus) -> None:
-    """The compute capability, where all have the same."""
+    """State the compute capability, where all have the same."""
     stated = [gpu.compute_capability for gpu in gpus.each()]
     texts = {value.value for value in stated}
     text = texts.pop() if len(texts) == 1 else None
@@ -153,7 +153,7 @@ def _shared_capability(sheet: FactSheet, gpus: Gpus) -> None:
 
 
 def _linked_gpus(gpus: Gpus) -> int | None:
-    """GPUs in a group that NVLink joins; None where groups differ or leave the node.
+    """Return the GPUs in a group that NVLink joins; None where groups differ.
 
     Those of a rack reach GPUs of other nodes, and only the fabric knows how many: their
     cluster has a name, where that of a single node is zero or not supported.
@@ -173,7 +173,7 @@ def _linked_gpus(gpus: Gpus) -> int | None:
 
 
 def _instance(host: Host) -> Value[str]:
-    """The instance type, or the product that the firmware of some makers tells."""
+    """Return the instance type, or the product that some makers' firmware names."""
     if host.instance_type.is_known or host.vendor.value not in _TELL_THE_TYPE:
         return host.instance_type
     product = host.product

@@ -92,7 +92,7 @@ def _lines(text: str) -> Iterator[tuple[int, Json]]:
 
 
 def _is_summary(data: Json) -> bool:
-    """Tell whether an object holds metrics of benchmarks that are read here."""
+    """Return whether an object holds metrics of benchmarks that are read here."""
     return any(
         isinstance(key, str) and "/" in key and key.startswith(_KEYS) for key in data
     )
@@ -125,7 +125,7 @@ def _read(document: Document) -> Reading:
 def _put_node(
     capture: Capture, data: Json, places: Mapping[str, Where], at: Where
 ) -> None:
-    """All that is read here of one node."""
+    """Put all that is read here of one node."""
     numbers = {
         key: number
         for key, value in data.items()
@@ -224,7 +224,7 @@ def _put_copies(
     places: Mapping[str, Where],
     at: Where,
 ) -> None:
-    """Copies from and to the host.
+    """Put the copies from and to the host.
 
     Those within a GPU count the bytes once or twice, as the tool for its maker does.
     """
@@ -261,7 +261,7 @@ def _put_products(
     places: Mapping[str, Where],
     at: Where,
 ) -> None:
-    """Products by tensor cores; those without have other peaks."""
+    """Put the products by tensor cores; those without have other peaks."""
     for key, value in numbers.items():
         match = _PRODUCT.fullmatch(key)
         if match is None or value <= 0:

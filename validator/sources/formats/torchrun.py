@@ -83,7 +83,7 @@ def _count(value: object) -> object:
 
 
 def _nodes(value: object) -> object:
-    """`4`, or `4:4`, which leaves no choice."""
+    """Return `4`, or `4:4`, which leaves no choice."""
     least, _, most = str(value).partition(":")
     return _count(least if most in {"", least} else value)
 
@@ -167,7 +167,7 @@ def read(source: Source) -> Reading:
 
 
 def _keyed(file: str, result: Sequence[LaunchCommand]) -> KeyedFile | None:
-    """The options of the launcher for the rules on configuration hygiene.
+    """Return the options of the launcher for the rules on configuration hygiene.
 
     Of several commands those that they share: what one of them lacks is not known.
     """
@@ -191,7 +191,7 @@ def _keyed(file: str, result: Sequence[LaunchCommand]) -> KeyedFile | None:
 def _stated_keys(
     file: str, launch: LaunchCommand, table: FrameworkKeys
 ) -> dict[KeyPath, StatedKey]:
-    """The options of one command; a text that only the job knows is no sure value.
+    """Return the options of one command; a text that only the job knows is unsure.
 
     Of launchers whose flags change from release to release, those that are tabulated.
     """
@@ -217,7 +217,7 @@ def _stated_keys(
 
 
 def _replacing(named: Reference, launch: LaunchCommand, facts: list[Fact]) -> Reference:
-    """Options of accelerate launch win over the file that --config_file names."""
+    """Return options of accelerate launch, which win over those of --config_file."""
     given = last_options(options(launch.options))
     if launch.launcher != ACCELERATE or "--config_file" not in given:
         return named
@@ -246,7 +246,7 @@ def _facts(file: str, launch: LaunchCommand) -> list[Fact]:
 
 
 def _spelling(flag: str, launcher: str) -> str:
-    """Torchrun and accelerate take dashes and underscores alike."""
+    """Return the spelling; torchrun and accelerate take dashes as underscores."""
     if launcher == ACCELERATE and flag.startswith("--"):
         return f"--{flag[2:].replace('-', '_')}"
     return flag.replace("_", "-") if launcher in {TORCHRUN, FT_LAUNCHER} else flag
@@ -284,7 +284,7 @@ def _state_run(sheet: FactSheet, given: Mapping[str, Option]) -> None:
 
 
 def _state_nodes(sheet: FactSheet, option: Option) -> None:
-    """`4`, or `2:4` of an elastic launch: it is judged as the full job."""
+    """State the nodes: `4`, or `2:4` of an elastic launch, judged as the full job."""
     flag, values, _ = option
     written = values[0].text if values else ""
     least, colon, most = written.partition(":")
@@ -312,7 +312,7 @@ def _state_runner(sheet: FactSheet, given: Mapping[str, Option]) -> None:
 
 
 def _state_included(sheet: FactSheet, option: Option) -> None:
-    """`host-1:0,1@host-2:0,1`: hosts and, after the colon, their GPUs."""
+    """State `host-1:0,1@host-2:0,1`: hosts and, after the colon, their GPUs."""
     flag, values, _ = option
     if not values or not values[0].resolved:
         return
@@ -339,7 +339,7 @@ def _state_accelerate(sheet: FactSheet, given: Mapping[str, Option]) -> None:
 
 
 def _state_precision(sheet: FactSheet, option: Option) -> None:
-    """`no` says nothing for sure: the Trainer replaces it by its own bf16 and fp16."""
+    """State the precision; `no` says nothing for sure, as the Trainer replaces it."""
     flag, values, _ = option
     if not values:
         return
@@ -363,7 +363,7 @@ _STATE: Mapping[str, Callable[[FactSheet, Mapping[str, Option]], None]] = {
 def _state_gpus(
     sheet: FactSheet, source: Source, result: Sequence[LaunchCommand]
 ) -> None:
-    """A launcher that is alone on its node starts one process for each GPU there.
+    """Add one process for each GPU of the node if a launcher is alone there.
 
     Several may run side by side there, unless they stand in branches of the script.
     """

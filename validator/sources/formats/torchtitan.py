@@ -316,7 +316,7 @@ def _current(
 
 
 def _read_dump(document: Document, data: Mapping[str, object]) -> Reading:
-    """What a run wrote down: all that it goes by, and no key that it can refuse."""
+    """Return what a run wrote down: all that it goes by, no key that it can refuse."""
     sheet, view = _opened(document, data)
     apply(sheet, view, _FIELDS)
     sheet.derive("run.framework", "torchtitan", "torchtitan's sections", ())
@@ -343,7 +343,7 @@ def _state_job(config: Config) -> None:
 
 
 def _batch(config: Config) -> None:
-    """A rank's batch is cut into pipeline micro-batches where there is a pipeline."""
+    """State that a rank's batch is cut into micro-batches if there is a pipeline."""
     newer, older = "training.local_batch_size", "training.batch_size"
     key = newer if newer in config else older
     local, total = config.get(key), config.whole("training.global_batch_size", integer)
@@ -524,7 +524,7 @@ class DumpSheet(FactSheet):
 
 
 def _is_dump(data: _Settings) -> bool:
-    """Tell whether these are the settings of a run of 2026, not a TOML of before."""
+    """Return whether these are the settings of a run of 2026, not a TOML of before."""
     return "dump_folder" in data and isinstance(data.get("training"), dict)
 
 
@@ -577,7 +577,7 @@ def _state_dump(config: Config) -> None:
 
 
 def _optimizer(config: Config) -> None:
-    """The last group of parameters takes all that no pattern before it took."""
+    """State the optimizer; the last group of parameters takes all that others left."""
     groups = items(config.get("optimizer.param_groups"))
     if not groups:
         return
@@ -590,7 +590,10 @@ def _optimizer(config: Config) -> None:
 
 
 def _converters(config: Config) -> None:
-    """Converters have no names in a dump; those of fp8 have a recipe."""
+    """State the converters, which have no names in a dump.
+
+    Those of fp8 have a recipe.
+    """
     key = "model_converters.converters"
     for index, entry in enumerate(items(config.get(key))):
         converter = Config(config.sheet, entry, config.at(key, index))
@@ -601,7 +604,7 @@ def _converters(config: Config) -> None:
 
 
 def _tokens(config: Config) -> None:
-    """Tokens in samples of the longest context; documents may be shorter."""
+    """State the tokens in samples of the longest context; documents may be shorter."""
     length, tokens, total = (
         config.whole(key, integer) for key in (_LENGTH, _TOKENS, _ALL_TOKENS)
     )

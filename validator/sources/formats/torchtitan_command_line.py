@@ -84,7 +84,7 @@ def _training(source: Source, command: ShellCommand) -> TorchtitanCommand | None
 
 
 def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
-    """Section and key of `--section.key`, with underscores or dashes."""
+    """Return the section and key of `--section.key`, with underscores or dashes."""
     del table
     name = flag.removeprefix("--").replace("-", "_")
     return (*name.split("."),) if flag.startswith("--") and "." in name else None
@@ -128,7 +128,7 @@ def _read(source: Source, training: TorchtitanCommand) -> Reading:
 
 @cache
 def _own_table() -> FrameworkKeys:
-    """Each release stops at a flag that it does not have, whatever it makes of files.
+    """Return the table of torchtitan: each release stops at an unknown flag.
 
     argparse before 0.1.0 (torchtitan/config_manager.py), tyro since; forks add flags.
     """
@@ -138,7 +138,7 @@ def _own_table() -> FrameworkKeys:
 
 @cache
 def _open_table() -> FrameworkKeys:
-    """Programs that build on torchtitan, such as flame, add settings of their own."""
+    """Return a table open for programs such as flame, which add their own settings."""
     return load_framework("torchtitan")._replace(policies=(), open_at_top=True)
 
 

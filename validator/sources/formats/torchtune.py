@@ -158,7 +158,7 @@ def _last(value: object) -> object:
 
 
 def _schedule(value: object) -> object:
-    """`get_cosine_schedule_with_warmup` is the schedule `cosine`."""
+    """Return the schedule: `get_cosine_schedule_with_warmup` is `cosine`."""
     word = _last(value)
     if not isinstance(word, str):
         return word
@@ -173,7 +173,7 @@ def _compiled(value: object) -> object:
 
 
 def _clipped(value: object) -> object:
-    """`inf` only measures the norm."""
+    """Return the norm to clip at; `inf` only measures it."""
     return 0.0 if str(value).lower() in {"inf", ".inf"} else number(value)
 
 
@@ -331,7 +331,7 @@ def _state_recipe(config: Config) -> None:
 
 
 def _role(config: Config) -> None:
-    """Of the keys that only some recipes read, the loss, and the builder."""
+    """State role by the keys that only some recipes read, the loss, and the builder."""
     own = next((key for key in _RL_KEYS if config.get(key) is not None), "")
     loss = config.get(f"loss.{_COMPONENT}")
     is_of_rewards = isinstance(loss, str) and "rlhf" in loss
@@ -358,7 +358,7 @@ def _batch(config: Config) -> None:
 
 
 def _precision(config: Config) -> None:
-    """Weights, gradients and states all have the type of `dtype`."""
+    """State that weights, gradients and states all have the type of `dtype`."""
     dtype, leaf = config.get("dtype"), "precision.compute_dtype"
     if not isinstance(dtype, str):
         return
@@ -391,7 +391,7 @@ def _sharding(config: Config) -> None:
 
 
 def _memory(config: Config) -> None:
-    """The older switch recomputes in full; `ac_mode` counts only without it."""
+    """State that the older switch recomputes in full; it overrules `ac_mode`."""
     name, leaf = "enable_activation_checkpointing", "memory.recompute_mode"
     key = name if name in config else f"training.{name}"
     stated, mode = config.get(key), config.get("ac_mode")
@@ -408,7 +408,7 @@ def _memory(config: Config) -> None:
 
 
 def _saving(config: Config) -> None:
-    """A checkpoint at the end of each epoch, in newer recipes also within one."""
+    """State a checkpoint at the end of each epoch, in newer recipes also within one."""
     key, unit = "save_every_n_steps", "checkpoint.interval_unit"
     steps = config.whole(key, integer)
     if steps is not None:

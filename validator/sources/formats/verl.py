@@ -213,7 +213,7 @@ def _inherited_backend(data: Mapping[str, object]) -> str:
 
 
 def _parents(document: Document) -> tuple[Parent, ...]:
-    """Files of verl itself may lie elsewhere: nothing is missing without them."""
+    """Return the parents; those that come with verl may lie elsewhere."""
     return tuple(
         hydra_parent._replace(is_optional=True)
         if _is_installed(_base(hydra_parent.target))
@@ -231,7 +231,7 @@ def _base(target: str) -> str:
 
 
 def _fine_tuning(config: Config) -> None:
-    """SFT runs under torchrun, which alone decides on nodes and GPUs."""
+    """State that SFT runs under torchrun, which alone decides on nodes and GPUs."""
     apply(config.sheet, config.data, _SFT_FIELDS)
     config.put_betas("optim.betas")
     strategy, key = config.get("model.strategy"), "model.strategy"
@@ -349,7 +349,7 @@ _KEPT = "trainer.max_actor_ckpt_to_keep"
 
 
 def _kept(value: object) -> object:
-    """How many checkpoints are kept; null keeps all, which the plan writes as 0."""
+    """Return how many checkpoints are kept; null keeps all, 0 in the plan."""
     return 0 if value is None else integer_text(value)
 
 
@@ -453,7 +453,7 @@ def _state_training(config: Config, inherited: str) -> None:
 
 
 def _cluster(config: Config) -> None:
-    """The nodes that train; others that only generate make the job larger."""
+    """State the nodes that train; others that only generate make the job larger."""
     separate = _separate_pool(config)
     for key, leaf in (
         ("trainer.nnodes", "cluster.nodes"),
@@ -535,7 +535,7 @@ def _sharding(actor: Config, engine: str) -> None:
 
 
 def _groups(actor: Config) -> None:
-    """`fsdp_size` below the number of GPUs makes replicas of shard groups.
+    """State the groups: `fsdp_size` below the number of GPUs makes replicas.
 
     Ulysses ranks hold shards too: with them the groups are no data-parallel ones.
     """
@@ -549,7 +549,7 @@ def _groups(actor: Config) -> None:
 
 
 def _batch(config: Config, inherited: str) -> None:
-    """An optimizer step takes `ppo_mini_batch_size` prompts with `n` answers each."""
+    """State that a step takes `ppo_mini_batch_size` prompts with `n` answers each."""
     leaf, key = "batch.micro_batch_size", f"{_ACTOR}.use_dynamic_bsz"
     if config.switch(key) is True:
         reason = "use_dynamic_bsz: micro-batches are made up by their tokens"
@@ -574,7 +574,7 @@ def _batch(config: Config, inherited: str) -> None:
 
 
 def _warmup(optimizer: Config) -> None:
-    """`lr_warmup_steps` wins unless it is negative or null."""
+    """State the warm-up; `lr_warmup_steps` wins unless it is negative or null."""
     steps = optimizer.whole("lr_warmup_steps")
     if steps is not None and steps >= 0:
         optimizer.state("optimizer.warmup_steps", steps, "lr_warmup_steps")
@@ -621,7 +621,7 @@ def _state_trainer(config: Config) -> None:
 
 
 def _saving(trainer: Config) -> None:
-    """Checkpoints come every `save_freq` steps; 0 and below turn them off."""
+    """State that checkpoints come every `save_freq` steps; 0 turns them off."""
     key, enabled = "save_freq", "checkpoint.enabled"
     if trainer.get(key) is None:
         return
@@ -639,7 +639,7 @@ def _saving(trainer: Config) -> None:
 
 
 def _resumes(value: object) -> object:
-    """`auto` takes the newest checkpoint of the directory, if there is one."""
+    """Return whether `auto` takes the newest checkpoint of the directory, if any."""
     if value == "resume_path":
         return Unusable("a fixed path: it may not be the newest checkpoint")
     if value in ("auto", "disable"):

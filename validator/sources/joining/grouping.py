@@ -44,7 +44,7 @@ def group(
     by_folder: bool = False,
     readers: Readers | None = None,
 ) -> list[PlanFiles]:
-    """Files in plans; plans in order of their first file.
+    """Return the files in plans; plans in order of their first file.
 
     by_folder: files that were named together are no more one plan than those of a
         searched folder, and those of two folders are none.
@@ -96,7 +96,7 @@ def _in_environment(
 
 
 def each_alone(files: Sequence[ReadFile]) -> list[PlanFiles]:
-    """Every file a plan of its own; the documents of one file as `group` does."""
+    """Return each file as a plan of its own; documents of one file as `group` does."""
     by_path: dict[str, list[ReadFile]] = {}
     for file in files:
         by_path.setdefault(file.status.path, []).append(file)
@@ -128,7 +128,7 @@ class _Names:
 def _target(
     text: str, files: Sequence[ReadFile], by_base: dict[str, list[int]]
 ) -> int | None:
-    """The file that a reference means: the only one of that name, or of that path."""
+    """Return the file that a reference means: the only one of that name or path."""
     numbers = by_base.get(_base(text), [])
     if len(numbers) > 1:
         ending = os.path.normpath(text).lstrip("./")
@@ -176,7 +176,7 @@ def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> 
 def _complete_each_other(
     parts: Sequence[int], files: Sequence[ReadFile], names: _Names
 ) -> bool:
-    """Parts, not variants: named by one script, or with few keys in common."""
+    """Return whether files are parts, not variants: by a script, or by unlike keys."""
     if any(
         set(parts) <= set(names.down.get(script, ()))
         for script in names.up.get(parts[0], ())
@@ -288,7 +288,7 @@ def _say(draft: _Draft, files: Sequence[ReadFile], number: int, named: int) -> N
 def _add_the_rest(
     drafts: list[_Draft], files: Sequence[ReadFile], names: _Names
 ) -> None:
-    """Files without a configuration: a script with what it names, or a file alone."""
+    """Add files without a configuration: a script with what it names, or alone."""
     taken = {position for draft in drafts for position in draft.members}
     rest = [position for position in range(len(files)) if position not in taken]
     # Those that nobody names come first: they are the ones that name others.
@@ -339,7 +339,7 @@ def _joined_by_role(
 
 
 def _are_apart(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
-    """Whether scripts of a folder start programs of their own, or name what they take.
+    """Return whether scripts of a folder start programs or name what they take.
 
     A script that gives a program its settings names the file of its engine as well.
     """
@@ -354,7 +354,7 @@ def _are_apart(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
 
 
 def _one_machine(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
-    """Whether nothing says that snapshots and captures are of several machines."""
+    """Return whether nothing says that snapshots are of several machines."""
     nodes = [
         reading.node
         for position in sorted(members)
@@ -369,7 +369,7 @@ def _one_machine(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
 
 
 def _kind(file: ReadFile) -> str:
-    """Its role; NCCL reads the files of the system and of the user beside a script's.
+    """Return its role; NCCL reads the system's and user's files beside a script's.
 
     Several tools may have looked at one machine. Source: NVIDIA/nccl
     src/misc/param.cc (initEnvFunc).
@@ -384,7 +384,7 @@ def _kind(file: ReadFile) -> str:
 def _pools(
     files: Sequence[ReadFile], *, by_folder: bool
 ) -> list[tuple[set[int], str, str]]:
-    """Sets of files that may be one plan, with the reason that would be given."""
+    """Return the sets of files that may be one plan, with the reason to give."""
     by_path: dict[str, set[int]] = {}
     folders: dict[str, set[int]] = {}
     named: set[int] = set()

@@ -27,7 +27,7 @@ _TRAINS_WEIGHTS = frozenset({"pretrain", "continued", "sft"})
 
 
 def merge(facts: Iterable[Fact]) -> dict[str, Value[Any]]:
-    """One value for each leaf that any fact speaks of.
+    """Return one value for each leaf that any fact speaks of.
 
     Statements win over derivations of a single source, those over what holds only
     under a condition, that over texts that could not be worked out, those over
@@ -155,7 +155,7 @@ def _world(leaves: Leaves) -> None:
 
 
 def _group_sizes(leaves: Leaves) -> None:
-    """Hybrid sharding: replicas x shards, and the fill degree -1 of a mesh."""
+    """State replicas x shards of hybrid sharding, and the fill degree -1 of a mesh."""
     world = _get(leaves, "cluster.world_size")
     shard = leaves.get("parallelism.shard_size")
     if world is None or shard is None or shard.value != -1:
@@ -180,7 +180,7 @@ MODEL_PARALLEL = (
 
 
 def model_parallel_ranks(leaves: Leaves) -> int | None:
-    """TP x PP x CP x Ulysses, or None when one of them cannot be worked out.
+    """Return TP x PP x CP x Ulysses, or None when one of them cannot be worked out.
 
     A reader states or defaults each of them; a degree that its format cannot express
     is absent here and counts as 1 only if the reader said so.
@@ -207,7 +207,7 @@ def _data_parallel(leaves: Leaves) -> None:
 
 
 def _batch(leaves: Leaves) -> None:
-    """Of global = micro x accumulation x DP, the fourth from three."""
+    """State the fourth of global = micro x accumulation x DP, from three."""
     names = (
         "batch.micro_batch_size",
         "batch.gradient_accumulation_steps",

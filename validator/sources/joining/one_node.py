@@ -79,7 +79,7 @@ def _are_two(kind: str, left: Leaves, right: Leaves) -> bool:
 
 
 def joined(nodes: Sequence[Node]) -> Node:
-    """One node of all that these say; what they say differently is not known."""
+    """Return one node of all that these say; what they say differently is not known."""
     if len(nodes) == 1:
         return nodes[0]
     join = _Join()
@@ -141,7 +141,7 @@ class _Join:
     def _matched(
         self, kind: str, mine: list[dict[str, object]], listed: list[Leaves]
     ) -> Iterator[tuple[int, int]]:
-        """Of each part of the list its number, and that of the same part here."""
+        """Yield the number of each part of the list, and that of the same part here."""
         if kind in MEASURED:  # each is another one, also of the same
             for number in range(len(listed)):
                 mine.append({})
@@ -200,13 +200,16 @@ def _logs_of(data: Mapping[str, object]) -> list[object]:
 
 
 def _of_later_log(leaves: Leaves, before: int) -> Leaves:
-    """Renumber the log of a series or event for the list of all logs."""
+    """Return what renumbers a series or event of a log for the list of all logs."""
     log = leaves.get("log")
     return {**leaves, "log": log + before} if isinstance(log, int) else leaves
 
 
 def _merged(known: object, result: object) -> object:
-    """Two lists that fill each other's gaps; digests beside what they hide."""
+    """Return the merger of lists that fill each other's gaps.
+
+    Digests beside the hidden.
+    """
     if isinstance(known, list) and isinstance(result, list):
         if len(known) != len(result):
             return None

@@ -188,7 +188,7 @@ def _key(variable: ShellVariable) -> tuple[object, ...] | None:
 
 
 def _union(variables: Sequence[ShellVariable]) -> tuple[TextSpan, ...] | None:
-    """The words that all alternatives share, and between them all others, unsure.
+    """Return the words that all alternatives share, and all others as unsure.
 
     Only lists of options may be united so: the others are told apart by their flags.
     """
@@ -419,7 +419,10 @@ class Expander:
         return expression._replace(text=str(number), only_if=only_if)
 
     def lookup(self, name: str) -> ShellVariable | None:
-        """A variable or argument; None when the script does not say what it holds."""
+        """Return a variable or argument.
+
+        None when the script does not say what it holds.
+        """
         variable = self.scope.get(name)
         if variable is not None and (variable.is_set or not variable.exported):
             return variable

@@ -58,7 +58,7 @@ def evaluate(expression: str, lookup: Lookup) -> int | None:
 
 
 def _tokens(expression: str, lookup: Lookup) -> list[int | str]:
-    """Numbers and operators; none at all when anything else stands there."""
+    """Return the numbers and operators; none at all when anything else stands there."""
     tokens: list[int | str] = []
     text = expression.strip()
     position = 0
@@ -147,7 +147,7 @@ _PREFIXES: dict[str, Callable[[int], int]] = {
 
 
 def _quotient(left: int, right: int) -> int:
-    """Division toward zero, as in C."""
+    """Return the division toward zero, as in C."""
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
@@ -189,7 +189,7 @@ _OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 
 def _apply(operator: str, left: int, right: int) -> int:
-    """One operation; what leaves the 64 bits of the shell has no value here."""
+    """Return one operation; what leaves the 64 bits of the shell has no value here."""
     value = _OPERATIONS[operator](left, right)
     if not -_LIMIT <= value < _LIMIT:
         raise ValueError
@@ -278,7 +278,10 @@ def _compare(left: str, operator: str, right: str, *, patterns: bool) -> bool | 
 
 
 def matches(text: str, pattern: str) -> bool | None:
-    """Whether a text fits a pattern of the shell; None for patterns of other kinds."""
+    """Return whether a text fits a pattern of the shell.
+
+    None for other kinds of pattern.
+    """
     if not any(sign in pattern for sign in "*?["):
         return text == pattern
     if len(pattern) > _MAX_PATTERN or len(text) > _MAX_PATTERN or "(" in pattern:

@@ -123,7 +123,7 @@ class Intake:
         return self._written.get(_normal(name))
 
     def source(self, simple: Simple, spans: Sequence[TextSpan]) -> None:
-        """`source FILE`: read it here, or note that it is not seen."""
+        """Read the file of `source FILE` here, or note that it is not seen."""
         if len(spans) < 2:  # noqa: PLR2004 - a command without its file
             return
         span = spans[1]
@@ -168,7 +168,7 @@ class Intake:
         self._note(f"what `{_short(raw.strip())}` prints, which {self._name} takes in")
 
     def lines_of(self, span: TextSpan) -> list[tuple[str, TextSpan]]:
-        """`export $(grep -v '^#' .env | xargs)`: the lines of a file, as variables."""
+        """Return the lines of `export $(grep -v '^#' .env | xargs)` as variables."""
         raw = self._flow.lines.written(span.start, span.end) or span.text
         for name in self._files_in(raw):
             entries = self.entries(name)
@@ -178,7 +178,7 @@ class Intake:
         return []
 
     def has(self, name: str) -> bool:
-        """Whether a file is here, or the script has written it."""
+        """Return whether a file is here, or the script has written it."""
         if self.written(name) is not None:
             return True
         return self._find is not None and self._find(name) is not None
@@ -222,7 +222,7 @@ class Intake:
         return self.entries(name) or []
 
     def loads(self, spans: Sequence[TextSpan]) -> None:
-        """`module load`, whose modulefiles are those of the cluster."""
+        """Note `module load`, whose modulefiles are those of the cluster."""
         name, *rest = (span.text for span in spans)
         words = [text for text in rest if not text.startswith("-")]
         if (name in _MODULE_COMMANDS and words[:1] and words[0] in _LOADING) or (
@@ -275,7 +275,7 @@ class Intake:
         return self._path_of(raw.replace('"', "").replace("'", ""), _MOST_STEPS)
 
     def _path_of(self, raw: str, steps: int) -> str | None:
-        """`$(dirname "$0")/env.sh`, `${HERE}/env.sh`: relative to the script itself."""
+        """Return the path of `$(dirname "$0")/env.sh` or `${HERE}/env.sh`."""
         match = _HEAD.fullmatch(raw.strip())
         if match is None or _PLAIN_REST.fullmatch(match[2]) is None:
             return None

@@ -208,7 +208,7 @@ def nested_script(
 
 
 def _after_options(spans: Sequence[TextSpan], position: int) -> int | None:
-    """Where the script stands among the arguments of a shell, if there is one."""
+    """Return where the script stands among a shell's arguments, if there is one."""
     runs_script = False
     while position < len(spans):
         text = spans[position].text
@@ -264,7 +264,7 @@ def outcome_of(value: bool | None) -> CommandOutcome:  # noqa: FBT001 - a truth 
 
 
 def _holds_argument(span: TextSpan) -> bool:
-    """Whether it holds `${1}` of the script around, which is none of the inner one."""
+    """Return whether it holds `${1}` of the outer script, not of the inner."""
     return not span.resolved and _ARGUMENT.search(span.text) is not None
 
 
@@ -354,7 +354,7 @@ class Flow:
         )
 
     def _given_to_job(self) -> None:
-        """`#SBATCH --export=ALL,A=1` and `--export-file`: set before the first line."""
+        """Set `#SBATCH --export=ALL,A=1` and `--export-file` before the first line."""
         for directive in self.directives:
             if directive.name not in {"--export", "--export-file"}:
                 continue
@@ -598,7 +598,7 @@ class Flow:
         return Parser(text, self.report, origins)
 
     def keep_exports(self, scope: Scope) -> None:
-        """Remember what a subshell exports: programs are started there too."""
+        """Keep what a subshell exports: programs are started there too."""
         for name, variable in scope.changes.items():
             if variable.exported and variable.is_set:
                 self.inner_exports[name] = variable
@@ -756,7 +756,7 @@ class Flow:
         return self.lines.written(variable.value_start, variable.value_end)
 
     def _evaluate(self, simple: Simple, fields: Sequence[Field]) -> None:
-        """`eval`: its arguments, joined by blanks, are read as a script."""
+        """Read the arguments of `eval`, joined by blanks, as a script."""
         if len(fields) == 1 and fields[0].span().text.startswith("$("):
             word = simple.words[1]
             raw = self.lines.written(word.start, word.end).strip('"')
@@ -928,7 +928,7 @@ class Flow:
     def _assign_default(
         self, name: str, value: Sequence[PlacedSpan], part: Parameter
     ) -> None:
-        """`${NAME:=value}`."""
+        """Assign the default of `${NAME:=value}`."""
         previous = self.expander.scope.get(name)
         start, end = extent_of(value) if value else (part.end, part.end)
         self._set(
@@ -944,7 +944,7 @@ class Flow:
         )
 
     def declare(self, simple: Simple) -> None:
-        """`export`, `declare`, `local` and the like."""
+        """Declare by `export`, `declare`, `local` and the like."""
         command = simple.words[0].text
         fields = [
             field.span()
@@ -1046,7 +1046,7 @@ class Flow:
         return CommandOutcome.LIKELY
 
     def _read(self, spans: list[TextSpan]) -> CommandOutcome:
-        """`read`, `mapfile`, `getopts`: any word may name what they set."""
+        """Run `read`, `mapfile` or `getopts`: any word may name what they set."""
         for span in spans[1:]:
             if _IDENTIFIER.fullmatch(span.text):
                 self.forget_value(span.text, (span.start, span.end))
@@ -1105,7 +1105,7 @@ class Flow:
         return CommandOutcome.UNKNOWN
 
     def calculate(self, expression: TextSpan) -> CommandOutcome:
-        """`(( ... ))`: set what it sets, and tell whether it is other than 0."""
+        """Run `(( ... ))`: set what it sets, and return whether it is other than 0."""
         match = _CALCULATED.fullmatch(expression.text)
         value: TextSpan | None = None
         if match is not None:
@@ -1124,7 +1124,7 @@ class Flow:
         return self._decided([value], value.text != "0")
 
     def _setenv(self, spans: list[TextSpan]) -> CommandOutcome:
-        """`setenv NAME value` of csh."""
+        """Run `setenv NAME value` of csh."""
         if len(spans) > 1 and _IDENTIFIER.fullmatch(spans[1].text):
             end = TextSpan("", spans[1].end, spans[1].end, resolved=True)
             value = spans[2] if len(spans) > len("AB") else end
@@ -1132,7 +1132,7 @@ class Flow:
         return CommandOutcome.LIKELY
 
     def _set_options(self, spans: list[TextSpan]) -> CommandOutcome:
-        """`set -a` exports every assignment from there on, `set --` sets arguments."""
+        """Run `set`: `-a` exports later assignments, `--` sets arguments."""
         texts = [span.text for span in spans[1:]]
         for position, text in enumerate(texts):
             named = text in {"-o", "+o"} and texts[position + 1 : position + 2]

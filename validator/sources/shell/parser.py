@@ -600,7 +600,7 @@ class Parser:
         return tuple(statements)
 
     def _block(self, stops: frozenset[str]) -> Block:
-        """The statements up to a closing bracket or a word that ends the block."""
+        """Return statements up to a closing bracket or a word that ends the block."""
         statements: list[Statement] = []
         text = self.text
         while True:
@@ -880,7 +880,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def document_end(text: str, position: int, delimiter: str, *, tabs: bool) -> int:
-    """Where the line that ends a here-document has its delimiter; -1 when nowhere."""
+    """Return where the delimiter that ends a here-document stands; -1 if nowhere."""
     if not delimiter:
         return text.find("\n\n", position - 1) + 1 or -1
     line = position

@@ -162,7 +162,7 @@ class Lines:
         return base
 
     def is_own(self, offset: int) -> bool:
-        """Whether an offset lies in the script itself."""
+        """Return whether an offset lies in the script itself."""
         return len(self._bases) == 1 or offset < self._bases[1]
 
     def line(self, offset: int) -> int:
@@ -170,7 +170,7 @@ class Lines:
         return self.position(offset)[0]
 
     def is_template(self, offset: int) -> bool:
-        """Whether a comment asks the reader to change what stands at an offset."""
+        """Return whether a comment asks the reader to change the text at an offset."""
         if not self.is_own(offset):
             return False
         if self._templates is None:
@@ -254,7 +254,7 @@ Option = tuple[str, tuple[ShellWord, ...], ShellWord]
 
 
 def with_unix_lines(text: str) -> str:
-    """The text with a blank in place of each carriage return, so that places hold."""
+    """Return the text with blanks for carriage returns, so that places hold."""
     if "\r" not in text:
         return text
     return text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")

@@ -77,7 +77,7 @@ def words_of(span: TextSpan) -> list[TextSpan]:
 
 
 def join(placed: Sequence[PlacedSpan], start: int, end: int) -> TextSpan:
-    """One span of several; it stands from start to end unless it is a single one."""
+    """Return one span of several, from start to end unless it is a single one."""
     if len(placed) == 1:
         return placed[0].span
     text = "".join([placed_span.span.text for placed_span in placed])
@@ -179,7 +179,7 @@ class Origins:
         return text_spans
 
     def locate(self, start: int, end: int) -> tuple[int, int, bool, str]:
-        """The offsets in the file of a range, whether it is sure, its condition."""
+        """Return offsets in the file of a range, whether it is sure, its condition."""
         last_span = len(self._spans) - 1
         first = min(bisect_right(self._starts, start) - 1, last_span)
         last = min(max(bisect_right(self._starts, end - 1) - 1, first), last_span)
