@@ -1,7 +1,8 @@
 """Arithmetic and functions of Python on known values, within bounds."""
 
 import ast
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Container, Sequence
 
 from speccheck.validator.sources.python.values import Block, Evaluated, Known, Unknown
 
@@ -16,26 +17,34 @@ def _power(left: float, right: float) -> object:
     return left**right
 
 
+def _is_in(member: object, collection: Container[object]) -> bool:
+    return member in collection
+
+
+def _is_not_in(member: object, collection: Container[object]) -> bool:
+    return member not in collection
+
+
 _BINARY: dict[type[ast.operator], Callable[..., object]] = {
-    ast.Add: lambda left, right: left + right,
-    ast.Sub: lambda left, right: left - right,
-    ast.Mult: lambda left, right: left * right,
-    ast.Div: lambda left, right: left / right,
-    ast.FloorDiv: lambda left, right: left // right,
-    ast.Mod: lambda left, right: left % right,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
     ast.Pow: _power,
 }
 _COMPARED: dict[type[ast.cmpop], Callable[..., object]] = {
-    ast.Eq: lambda left, right: left == right,
-    ast.NotEq: lambda left, right: left != right,
-    ast.Lt: lambda left, right: left < right,
-    ast.LtE: lambda left, right: left <= right,
-    ast.Gt: lambda left, right: left > right,
-    ast.GtE: lambda left, right: left >= right,
-    ast.Is: lambda left, right: left is right,
-    ast.IsNot: lambda left, right: left is not right,
-    ast.In: lambda left, right: left in right,
-    ast.NotIn: lambda left, right: left not in right,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: _is_in,
+    ast.NotIn: _is_not_in,
 }
 _FUNCTIONS: dict[str, Callable[..., object]] = {
     "int": int,
