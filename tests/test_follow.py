@@ -119,3 +119,28 @@ def test_one_engine_file_belongs_to_every_plan_that_names_it(
     written(tmp_path, a_yaml=trainer, b_yaml=other, ds_json=ENGINE)
     found = report(capsys, str(tmp_path))
     assert names(found) == [["a.yaml", "ds.json"], ["b.yaml", "ds.json"]]
+
+
+@pytest.mark.parametrize("folder", ["conf", "recipes"])
+def test_what_a_script_starts_from_another_folder_is_no_plan_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    script = f"torchrun --nproc-per-node 8 train.py --config {folder}/train.yaml\n"
+    texts = {"launch__run_sh": script, f"{folder}__train_yaml": TRAINER}
+    (tmp_path / ".git").mkdir()
+    found = report(capsys, str(written(tmp_path, **texts)))
+    assert names(found) == [["run.sh", "train.yaml"]]
+    assert {Path(file["path"]).name for file in found["files"]} == {
+        "run.sh",
+        "train.yaml",
+    }
+
+
+def test_an_empty_file_of_a_searched_folder_is_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = report(
+        capsys, str(written(tmp_path, train_yaml=TRAINER, conf__none_yaml=""))
+    )
+    states = {Path(file["path"]).name: file["state"] for file in found["files"]}
+    assert states == {"train.yaml": "judged", "none.yaml": "unrecognised"}

@@ -360,7 +360,8 @@ def read_file(
         source = Source(name, text, environment=environment)
         result = _read(source, readers, format_id)
     except ReadError as error:
-        if not named and name.lower().endswith(_PROGRAM_SUFFIXES):
+        is_program = name.lower().endswith(_PROGRAM_SUFFIXES)
+        if not named and (is_program or error.kind == "empty"):
             return _unrecognised(name, named=False), []
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
         if error.kind == "syntax" and is_printed:

@@ -487,10 +487,7 @@ def references(source: Source) -> tuple[Reference, ...]:
     """
     configs: dict[int, list[dict[str, Reference]]] = {}
     scripts: dict[str, Reference] = {}
-    sourced = {
-        taken.path: Reference(taken.path, Place(source.name, taken.path))
-        for taken in source.script.taken
-    }
+    taken = {reference.target: reference for reference in sourced(source)}
     has_launch = bool(launches(source))
     for command in source.script.commands:
         if mentions_only(command):
@@ -500,8 +497,8 @@ def references(source: Source) -> tuple[Reference, ...]:
             configs.setdefault(_rank(command), []).append(named)
         started = _named_files(source.name, command, _SOURCED_SUFFIXES)
         if command.words[0].text in SOURCING:
-            if not any(path.endswith(target) for target in started for path in sourced):
-                sourced.update(started)
+            if not any(path.endswith(target) for target in started for path in taken):
+                taken.update(started)
         elif started and (not has_launch or _may_train(command)):
             scripts.update(tuple(started.items())[:1])
     shared: dict[str, Reference] = {}
@@ -519,7 +516,15 @@ def references(source: Source) -> tuple[Reference, ...]:
             target: reference._replace(is_opened=False)
             for target, reference in shared.items()
         }
-    return tuple({**shared, **scripts, **sourced}.values())
+    return tuple({**shared, **scripts, **taken}.values())
+
+
+def sourced(source: Source) -> tuple[Reference, ...]:
+    """Return the files that a script takes in and that were read in that place."""
+    return tuple(
+        Reference(taken.path, Place(source.name, taken.path))
+        for taken in source.script.taken
+    )
 
 
 def names_files_as_they_lie(source: Source) -> bool:

@@ -91,7 +91,8 @@ def _in_environment(
             _, read = read_file(name, readers=readers, text=text, environment=given)
             of_plan = sum(item.status.path == name for item in files)
             again[name] = iter(read if len(read) == of_plan else ())
-        result.append(next(again[name], file) if given else file)
+        afresh = next(again[name], file) if given else file
+        result.append(afresh._replace(status=file.status))
     return tuple(result)
 
 
