@@ -142,5 +142,5 @@ def test_an_empty_file_of_a_searched_folder_is_passed_over(
     found = report(
         capsys, str(written(tmp_path, train_yaml=TRAINER, conf__none_yaml=""))
     )
-    states = {Path(file["path"]).name: file["state"] for file in found["files"]}
+    states = {Path(file["path"]).name: file["status"] for file in found["files"]}
     assert states == {"train.yaml": "judged", "none.yaml": "unrecognised"}
