@@ -357,7 +357,7 @@ def read_file(
     source: Source | None = None
     try:
         text = _text(path, name) if text is None else text
-        source = Source(name, text, environment=environment)
+        source = _source(name, text, environment)
         result = _read(source, readers, format_id)
     except ReadError as error:
         is_program = name.lower().endswith(_PROGRAM_SUFFIXES)
@@ -400,6 +400,17 @@ def read_file(
         )
         for item in result
     ]
+
+
+def _source(name: str, text: str, environment: Mapping[str, str] | None) -> Source:
+    """Return a file as it is; of a chart's template, as it is rendered."""
+    if "{{" in text and name.lower().endswith((".yaml", ".yml")):
+        from speccheck.validator.sources.chart import ChartTemplate, chart_of  # noqa: PLC0415 - seldom
+
+        chart = chart_of(name)
+        if chart is not None:
+            return ChartTemplate(name, text, chart)
+    return Source(name, text, environment=environment)
 
 
 def _text(path: str, name: str) -> str:
