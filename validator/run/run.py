@@ -28,6 +28,7 @@ from speccheck.validator.sources.files import (
 from speccheck.validator.sources.joining.grouping import (
     PlanFiles,
     each_alone,
+    folder_of,
     group,
     with_followed,
 )
@@ -91,7 +92,7 @@ def read_all(
     for path, named in find_files(request.arguments, excluded, passed_over):
         if path in own and not named:
             continue
-        folder = None if named else path.rpartition("/")[0]
+        folder = None if named else folder_of(path)
         if not batches or batches[-1][0] != folder:
             batches.append((folder, []))
         batches[-1][1].append(path)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
+from speccheck.validator.sources.chart import TEMPLATES, chart_of
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile, openings_of, read_file
 from speccheck.validator.sources.reader import Source
@@ -303,6 +304,10 @@ def _add_the_rest(
         drafts.append(draft)
 
 
+# What one file, or one chart, holds is one plan unless it holds a format twice.
+_BY_FORMAT = frozenset({"format", "chart"})
+
+
 def _joined_by_role(
     drafts: list[_Draft], files: Sequence[ReadFile], *, by_folder: bool
 ) -> list[_Draft]:
@@ -322,7 +327,7 @@ def _joined_by_role(
             item
             for draft in inside
             for item in {
-                files[position].format if kind == "format" else _kind(files[position])
+                files[position].format if kind in _BY_FORMAT else _kind(files[position])
                 for position in draft.members
                 if files[position].role != "measurement"
             }
@@ -382,22 +387,37 @@ def _kind(file: ReadFile) -> str:
     return "system" if _base(file.status.path) == "nccl.conf" else "user"
 
 
+def folder_of(path: str) -> str:
+    """Return the folder whose files may be one plan; of a chart's templates its own."""
+    folder, name = os.path.split(path)
+    if TEMPLATES in folder and name.endswith(_SUFFIXES):
+        folder = chart_of(path) or folder
+    return folder
+
+
 def _pools(
     files: Sequence[ReadFile], *, by_folder: bool
 ) -> list[tuple[set[int], str, str]]:
     """Return the sets of files that may be one plan, with the reason to give."""
     by_path: dict[str, set[int]] = {}
     folders: dict[str, set[int]] = {}
+    charts: set[str] = set()
     named: set[int] = set()
     for position, file in enumerate(files):
         by_path.setdefault(file.status.path, set()).add(position)
         if file.status.named and not by_folder:
             named.add(position)
         elif not file.status.followed:
-            folder = os.path.dirname(file.status.path)
+            folder = folder_of(file.status.path)
             folders.setdefault(folder, set()).add(position)
+            if folder != os.path.dirname(file.status.path):
+                charts.add(folder)
     pools = [
         (pool, f"{_base(path)} holds both", "format") for path, pool in by_path.items()
+    ]
+    pools += [
+        (folders[folder], f"the chart {_base(folder)} starts it", "chart")
+        for folder in charts
     ]
     pools += [
         (pool, f"one file of each kind in {folder or '.'}", "folder")

@@ -644,7 +644,7 @@ class Flow:
         if name.startswith("--") and simple.words[0].text == name:
             message = f"{name} is read as a command: the line before has ended it"
             self.report(message, simple.start)
-        self._keep_written(simple, spans)
+        self._keep_written(simple, fields, spans)
         command = self._command(simple, spans)
         self.commands.append(command)
         if name in SOURCING:
@@ -727,11 +727,17 @@ class Flow:
             result += self.intake.beside(_DEEPSPEED_FILE)
         return result
 
-    def _keep_written(self, simple: Simple, spans: Sequence[TextSpan]) -> None:
-        """Keep a here-document that goes to a file: `cat > run.sh <<EOF`."""
+    def _keep_written(
+        self, simple: Simple, fields: Sequence[Field], spans: Sequence[TextSpan]
+    ) -> None:
+        """Keep what goes to a file: `cat > run.sh <<EOF`, `echo "$SCRIPT" > run.sh`."""
         names = [self.expander.span(word).text for word in simple.outputs]
         self.intake.outputs.update(dict.fromkeys(names))
         if not simple.documents:
+            is_script = len(spans) == 2 and "\n" in spans[1].text  # noqa: PLR2004 - echo and its text
+            if spans[0].text == "echo" and is_script:
+                for name in names:
+                    self.intake.write(name, fields[1].placed)
             return
         if base_name(spans[0].text) == "tee":
             names += [span.text for span in spans[1:] if span.text[:1] != "-"]
