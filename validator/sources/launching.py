@@ -350,6 +350,7 @@ def python_program(command: ShellCommand) -> ShellWord | None:
     return None
 
 
+_OWN_VALUE = lazy_pattern(r"[-+]{0,2}[A-Za-z_][\w.-]*=")
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
 # Options whose file a launcher or a framework opens before anything else.
 _OPENED_AT_START = frozenset(
@@ -440,10 +441,17 @@ def may_hold_options(word: ShellWord) -> bool:
     """Return whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
+    `--interval=$N` and `train.steps=$N` hold a value, no further options.
     """
     name = word.text.strip('"${}')
     is_argument = name[:1] in {"@", "*"} or name[:1].isdigit()
-    return not word.resolved and "$" in word.text and not is_argument
+    is_value = _OWN_VALUE.match(word.text) is not None
+    return not word.resolved and "$" in word.text and not is_argument and not is_value
+
+
+def in_working_folder(text: str) -> str:
+    """Return a path without the working folder before it: `$PWD/train.toml`."""
+    return text.removeprefix("${PWD}/")
 
 
 def state_options(
@@ -621,8 +629,10 @@ def _named_files(
     result: dict[str, Reference] = {}
     before = ""
     for word in command.words:
-        if word.resolved and word.text.endswith(suffixes) and _is_path(word.text):
-            flag, _, target = word.text.rpartition("=")
+        flag, _, target = word.text.rpartition("=")
+        target = in_working_folder(target)
+        is_known = word.resolved or ("$" in word.text and "$" not in target)
+        if is_known and target.endswith(suffixes) and _is_path(target):
             place = word_place(file, target, word)
             is_opened = (flag or before) in _OPENED_AT_START and not word.file
             result[target] = Reference(target, place, is_opened=is_opened)

@@ -572,6 +572,10 @@ class SectionDocument(Document):
         """Return where a key or a value stands; None for a path that does not exist."""
         return self._whole.span((*self._path, *path), part=part)
 
+    def offset(self, path: KeyPath) -> int | None:
+        """Return where in the text a value begins; None for an unknown path."""
+        return self._whole.offset((*self._path, *path))
+
     def raw(self, path: KeyPath) -> RawScalar | None:
         """Return a scalar as it is written.
 
