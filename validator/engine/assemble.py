@@ -347,7 +347,7 @@ def _sourced(files: Sequence[ReadFile]) -> set[str]:
     return {
         source.name
         for file in files
-        if file.source.language == "shell"
+        if file.source.is_script
         for source in file.parents
     }
 
@@ -407,7 +407,7 @@ def _layer(file: ReadFile) -> int:
 
 def _carries_environment(file: ReadFile) -> bool:
     """Return whether a file sets variables or holds a script, or is one that does."""
-    return file.source.language == "shell" or any(
+    return file.source.is_script or any(
         reading.variables or reading.scripts for reading in file.readings
     )
 

@@ -291,6 +291,17 @@ class _Embedded(Source):
         return self._script
 
 
+def moved_script(name: str, text: str, lines: LineTable, anchors: Anchors) -> Script:
+    """Return a script whose words stand elsewhere in a file, by their anchors."""
+    from speccheck.validator.sources.shell.interpreter import (  # noqa: PLC0415
+        parse_script,
+    )
+
+    return _Mover(text, _Origins(lines, anchors)).script(
+        parse_script(text, name=_base(name))
+    )
+
+
 def _base(name: str) -> str:
     return name.rpartition("/")[2]
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
-Language = Literal["yaml", "json", "toml", "python", "shell"]
+Language = Literal["yaml", "json", "toml", "python", "shell", "make"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
@@ -85,6 +85,11 @@ class Source:
         self._lines: list[str] | None = None
 
     @property
+    def is_script(self) -> bool:
+        """Whether it holds commands: a script, or the recipes of a Makefile."""
+        return self.language in {"shell", "make"}
+
+    @property
     def own_text(self) -> str:
         """The text; of a script in a document, the script alone."""
         return self.text
@@ -108,7 +113,7 @@ class Source:
     def documents(self) -> list[Document]:
         """The documents of a YAML, JSON or TOML file; raises ReadError."""
         if self._documents is None:
-            language = None if self.language == "shell" else self.language
+            language = None if self.is_script else self.language
             self._documents = load_documents(self.name, self.text, language)
         return self._documents
 

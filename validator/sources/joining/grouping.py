@@ -78,7 +78,7 @@ def _in_environment(
     exported = {
         variable.name: variable.value
         for file in files
-        if file.source.language == "shell"
+        if file.source.is_script
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
@@ -169,7 +169,7 @@ def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
 
 def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> bool:
     """Return whether a script adds settings of its own to those of a file."""
-    is_script = files[position].source.language == "shell"
+    is_script = files[position].source.is_script
     return is_script and any(
         files[number].role == "config" for number in names.down.get(position, ())
     )
@@ -352,7 +352,7 @@ def _are_apart(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
     roles: dict[str, set[str]] = {}
     for position in members:
         file = files[position]
-        kind = file.role if file.source.language == "shell" else f"{file.role} file"
+        kind = file.role if file.source.is_script else f"{file.role} file"
         roles.setdefault(kind, set()).add(file.status.path)
     settings = roles.get("config", set())
     starting = settings | roles.get("launcher", set())
