@@ -77,9 +77,15 @@ def test_the_recipe_of_a_makefile_is_a_launch(tmp_path: Path, name: str) -> None
     (place,) = plan.value("batch.sequence_length").places
     assert place.span is not None
     assert (place.span.line, place.span.column) == (4, 16)
-    set_here = {variable.name: variable.value for variable in plan.environment}
-    assert set_here["NCCL_IB_HCA"] == "mlx5"
-    assert set_here["NCCL_DEBUG"] == "WARN"
+    ((_, (group,)),) = read_plans(Request(arguments=(str(tmp_path),)))
+    variables = {
+        variable.name: variable.value
+        for file in group.files
+        for reading in file.readings
+        for variable in reading.variables
+    }
+    assert variables["NCCL_IB_HCA"] == "mlx5"
+    assert variables["NCCL_DEBUG"] == "WARN"
 
 
 def test_a_condition_of_make_leaves_a_variable_open(tmp_path: Path) -> None:
