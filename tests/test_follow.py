@@ -144,3 +144,48 @@ def test_an_empty_file_of_a_searched_folder_is_passed_over(
     )
     states = {Path(file["path"]).name: file["status"] for file in found["files"]}
     assert states == {"train.yaml": "judged", "none.yaml": "unrecognised"}
+
+
+BY_ARGUMENTS = """\
+#!/bin/bash
+#SBATCH --gres=gpu:8
+TASK=""
+STAGE=""
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --task) TASK="$2"; shift 2 ;;
+    --stage) STAGE="$2"; shift 2 ;;
+  esac
+done
+if [[ -z "$TASK" || -z "$STAGE" ]]; then
+  echo "missing arguments"
+  exit 1
+fi
+srun accelerate launch --config_file engines/$STAGE.yaml \\
+  --num_machines $SLURM_NNODES --num_processes $(($SLURM_NNODES * 8)) \\
+  --machine_rank $SLURM_PROCID train.py --config recipes/$TASK/config.yaml
+"""
+ACCELERATE = """\
+compute_environment: LOCAL_MACHINE
+distributed_type: DEEPSPEED
+deepspeed_config: {zero_stage: 3}
+num_machines: 1
+num_processes: 8
+"""
+
+
+def test_files_given_with_a_script_that_names_them_in_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    written(
+        tmp_path,
+        launch_sh=BY_ARGUMENTS,
+        engines__zero3_yaml=ACCELERATE,
+        recipes__sft__config_yaml=TRAINER.format(target="null"),
+    )
+    given = ("launch.sh", "engines/zero3.yaml", "recipes/sft/config.yaml")
+    found = report(capsys, *(str(tmp_path / name) for name in given))
+    assert names(found) == [["launch.sh", "zero3.yaml", "config.yaml"]]
+    failed = {row["rule"] for row in found["findings"] if row["outcome"] == "fail"}
+    assert failed.isdisjoint({"conflicting_statements", "reference_leads_nowhere"})

@@ -350,6 +350,7 @@ def python_program(command: ShellCommand) -> ShellWord | None:
     return None
 
 
+_HOLE = lazy_pattern(r"\$\{\w+\}")
 _OWN_VALUE = lazy_pattern(r"[-+]{0,2}[A-Za-z_][\w.-]*=")
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
 # Options whose file a launcher or a framework opens before anything else.
@@ -632,12 +633,21 @@ def _named_files(
         flag, _, target = word.text.rpartition("=")
         target = in_working_folder(target)
         is_known = word.resolved or ("$" in word.text and "$" not in target)
-        if is_known and target.endswith(suffixes) and _is_path(target):
+        if (is_known or _names_a_kind(target)) and target.endswith(suffixes) and _is_path(target):
             place = word_place(file, target, word)
             is_opened = (flag or before) in _OPENED_AT_START and not word.file
+            is_opened = is_opened and "$" not in target
             result[target] = Reference(target, place, is_opened=is_opened)
         before = word.text
     return result
+
+
+def _names_a_kind(target: str) -> bool:
+    """Return whether enough of a path is known to tell files by: `zero/$STAGE.json`."""
+    if "$(" in target:
+        return False
+    known = _HOLE.sub("", target.rpartition(".")[0])
+    return known != target.rpartition(".")[0] and sum(map(str.isalnum, known)) > 2  # noqa: PLR2004 - more than a prefix
 
 
 HOROVODRUN = "horovodrun"

@@ -5,6 +5,7 @@ A reader takes a `Source` (a file with its documents or its script) and gives a
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 Language = Literal["yaml", "json", "toml", "python", "shell", "make"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
+_HOLE = lazy_pattern(r"\$\{\w+\}")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
 
@@ -288,6 +290,19 @@ class Reference(Record):
     place: Place
     replaces: tuple[str, ...] = ()
     is_opened: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the job knows a part of the path: `configs/$TASK.yaml`."""
+        return "${" in self.target
+
+    def may_mean(self, path: str) -> bool:
+        """Return whether a path ends as the named one does, whatever is open in it."""
+        if not self.is_open:
+            return self.target.rpartition("/")[2] == path.rpartition("/")[2]
+        parts = _HOLE.split(self.target.removeprefix("./"))
+        pattern = "[^/]*".join(map(re.escape, parts))
+        return re.search(f"(?:^|/){pattern}$", path) is not None
 
 
 class Parent(Record):

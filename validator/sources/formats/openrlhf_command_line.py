@@ -42,6 +42,10 @@ _FILES = ("train_ppo_ray.py", "openrlhf/cli/train_")
 _RAY = "train_ppo_ray"
 _OTHERS = "ds.tensor_parallel_size"
 _GLOBAL = "batch.global_batch_size"
+_OF_ACTOR = (
+    ("--actor_num_nodes", "--actor_num_gpus_per_node"),
+    ("--actor.num_nodes", "--actor.num_gpus_per_node"),
+)
 _COLOCATED = frozenset({"--colocate_all_models", "--train.colocate_all"})
 _LEARNING_RATES = ("learning_rate", "actor_learning_rate", "adam.lr", "actor.adam.lr")
 _LENGTHS = ("max_len", "data.max_len")
@@ -161,8 +165,12 @@ def _plain(flag: str) -> str:
 
 
 def _state_roles(sheet: FactSheet, known: dict[str, Option]) -> None:
-    """Take the global batch out where only some of the GPUs share it."""
+    """Take the global batch out where only some of the GPUs share it.
+
+    Roles on the same GPUs have as many as the actor: train_ppo_ray.py demands it.
+    """
     if not known.keys().isdisjoint(_COLOCATED):
+        _state_shared_devices(sheet, known)
         return
     for flag, leaf in _LEAVES.items():
         option = known.get(flag)
@@ -170,6 +178,22 @@ def _state_roles(sheet: FactSheet, known: dict[str, Option]) -> None:
             reason = f"the GPUs of the actor alone share the batch of {flag}"
             sheet.unusable(_GLOBAL, reason, option_place(sheet.file, option))
             del known[flag]
+
+
+def _state_shared_devices(sheet: FactSheet, known: dict[str, Option]) -> None:
+    """State the GPUs of the actor, which are all that there are."""
+    for flags in _OF_ACTOR:
+        given = [known[flag] for flag in flags if flag in known]
+        counts = [
+            int(values[0].text)
+            for _, values, _ in given
+            if values and values[0].resolved and values[0].text.isdecimal()
+        ]
+        if len(counts) == len(flags) and all(map(is_sure, given)):
+            nodes, devices = counts
+            note = f"all roles share the actor's {nodes} x {devices} GPUs"
+            places = [option_place(sheet.file, option) for option in given]
+            sheet.derive("cluster.world_size", nodes * devices, note, *places)
 
 
 def _state_unseen(

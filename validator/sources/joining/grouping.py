@@ -16,7 +16,7 @@ from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.sources.chart import TEMPLATES, chart_of
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile, openings_of, read_file
-from speccheck.validator.sources.reader import Source
+from speccheck.validator.sources.reader import Reference, Source
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.repository import find_named
 
@@ -117,7 +117,7 @@ class _Names:
         for position, file in enumerate(files):
             for reading in file.readings:
                 for reference in reading.references:
-                    number = _target(reference.target, files, by_base)
+                    number = _target(reference, files, by_base)
                     if number is not None and number != position:
                         self._add(position, number)
 
@@ -128,9 +128,20 @@ class _Names:
 
 
 def _target(
-    text: str, files: Sequence[ReadFile], by_base: dict[str, list[int]]
+    reference: Reference, files: Sequence[ReadFile], by_base: dict[str, list[int]]
 ) -> int | None:
-    """Return the file that a reference means: the only one of that name or path."""
+    """Return the file that a reference means: the only one of that name or path.
+
+    Where a part of the path is open, the only one that was given with it.
+    """
+    text = reference.target
+    if reference.is_open:
+        given = [
+            number
+            for number, file in enumerate(files)
+            if file.status.named and reference.may_mean(file.status.path)
+        ]
+        return given[0] if len(given) == 1 else None
     numbers = by_base.get(_base(text), [])
     if len(numbers) > 1:
         ending = os.path.normpath(text).lstrip("./")
@@ -480,7 +491,9 @@ def _targets(file: ReadFile) -> Iterator[str]:
     for reading in file.readings:
         for reference in reading.references:
             target = reference.target
-            if target not in taken and target.endswith((*_SUFFIXES, *SCRIPT_SUFFIXES)):
+            if reference.is_open or target in taken:
+                continue
+            if target.endswith((*_SUFFIXES, *SCRIPT_SUFFIXES)):
                 yield target
     for opening in file.openings:
         if opening.target.endswith(SCRIPT_SUFFIXES):

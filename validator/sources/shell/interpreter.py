@@ -6,7 +6,7 @@ copy of the variables, and what they leave different is unknown afterwards. Func
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
 from types import MappingProxyType
@@ -240,6 +240,20 @@ def reads_script(spans: Sequence[TextSpan]) -> bool:
     return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
 
 
+def _parameters(block: Block) -> Iterator[Parameter]:
+    """Yield the variables that the tests of a condition name."""
+    waiting: list[Statement] = [*block]
+    while waiting:
+        statement = waiting.pop()
+        if isinstance(statement, AndOr):
+            waiting += [statement.first, *(following for _, following in statement.rest)]
+        elif isinstance(statement, Pipeline):
+            waiting += statement.parts
+        elif isinstance(statement, Simple | Test):
+            for word in statement.words:
+                yield from (part for part in word.parts if isinstance(part, Parameter))
+
+
 Answer = bool | None  # of a test; None where the text alone does not say
 
 
@@ -454,7 +468,8 @@ class Flow:
             if outcome is CommandOutcome.FAILS:
                 continue
             if outcome is CommandOutcome.HOLDS and not branches:
-                return self._unless_refused(self._under(body, self._rests_on))
+                outcome = self._under(body, self._rests_on)
+                return self._unless_refused(outcome, condition)
             branches.append(self._branch([body]))
             if outcome is CommandOutcome.HOLDS:
                 self._join(branches, may_skip=False)
@@ -465,14 +480,21 @@ class Flow:
         self._join(branches, may_skip=False)
         return CommandOutcome.LIKELY
 
-    def _unless_refused(self, outcome: CommandOutcome) -> CommandOutcome:
+    def _unless_refused(
+        self, outcome: CommandOutcome, condition: Block
+    ) -> CommandOutcome:
         """Go on behind a check that fails: what it asks for is filled in by hand.
 
-        `if [ -z "$IMAGE" ]; then exit 1; fi` below `IMAGE=""`.
+        `if [ -z "$IMAGE" ]; then exit 1; fi` below `IMAGE=""`. What it is then is not
+        known.
         """
         scope = self.expander.scope
         if scope.stopped == _REFUSED:
             scope.stopped = ""
+            for part in _parameters(condition):
+                variable = scope.get(part.name)
+                if variable is not None and variable.is_set and not variable.text():
+                    self.forget_value(part.name, (part.start, part.end))
         return outcome
 
     def _for(self, statement: For) -> CommandOutcome:
