@@ -189,3 +189,13 @@ def test_files_given_with_a_script_that_names_them_in_part(
     assert names(found) == [["launch.sh", "zero3.yaml", "config.yaml"]]
     failed = {row["rule"] for row in found["findings"] if row["outcome"] == "fail"}
     assert failed.isdisjoint({"conflicting_statements", "reference_leads_nowhere"})
+
+
+def test_a_long_script_says_how_much_of_it_was_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "# data\n" * 60_000 + "torchrun --nproc-per-node 8 train.py\n"
+    found = report(capsys, str(written(tmp_path, run_sh=rows) / "run.sh"))
+    assert found["exit_code"] == 3
+    (file,) = found["files"]
+    assert "no launch in its first 300,000 characters" in file["message"]

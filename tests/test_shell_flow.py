@@ -249,3 +249,12 @@ def test_a_script_that_is_held_in_a_variable_and_written_by_echo() -> None:
     assert [word.text for word in command.words] == ["python", "train.py", "--size", "4"]
     assert command.outer is not None
     assert command.outer.words[0].text == "torchrun"
+
+
+def test_a_script_that_is_too_long_is_read_in_part_and_says_so() -> None:
+    rows = "torchrun --nnodes 2 train.py\n" + "echo again\n" * 40_000
+    script = parse_script(rows, name="train.sh")
+    assert script.commands[0].words[0].text == "torchrun"
+    assert [unseen.what for unseen in script.unseen] == [
+        "train.sh is read up to character 300,000 alone; what follows"
+    ]

@@ -372,7 +372,8 @@ def read_file(
     if not result and format_id is not None and named:
         return _of_other_format(source, readers, format_id), []
     if not result:
-        return _unrecognised(name, named=named), []
+        status = _unrecognised(name, named=named)
+        return _with_limit(status, source), []
     detection = result[0].detection
     status = FileStatus(
         name,
@@ -459,6 +460,21 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
         "(docs/formats.md lists them)"
     )
     return FileStatus(name, state="unrecognised", message=message, named=named)
+
+
+def _with_limit(status: FileStatus, source: Source) -> FileStatus:
+    """Say of a script that nothing was found in how much of it was read."""
+    if not source.is_script:
+        return status
+    from speccheck.validator.sources.shell.script import MAX_CHARACTERS  # noqa: PLC0415 - scripts alone
+
+    if len(source.text) <= MAX_CHARACTERS:
+        return status
+    message = (
+        f"{source.name}: no launch in its first {MAX_CHARACTERS:,} characters, and "
+        "no more of a script is read; give the part that starts the training"
+    )
+    return status._replace(message=message)
 
 
 _SURE = 0.7  # at which a format is believed over the one that the user names

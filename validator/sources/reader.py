@@ -301,6 +301,8 @@ class Reference(Record):
         if not self.is_open:
             return self.target.rpartition("/")[2] == path.rpartition("/")[2]
         parts = _HOLE.split(self.target.removeprefix("./"))
+        if not path.endswith(parts[-1]):
+            return False
         pattern = "[^/]*".join(map(re.escape, parts))
         return re.search(f"(?:^|/){pattern}$", path) is not None
 

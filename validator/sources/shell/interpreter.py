@@ -337,8 +337,7 @@ class Flow:
         self.block(self.parser(text).script())
         self._uncalled_functions()
         if self.expander.exhausted:
-            message = "the script expands to more than is read; what follows is unknown"
-            self.report(message, len(text))
+            self.intake.cut_off("expands to more than is read")
         variables = {
             name: self.assignment(name, variable)
             for name, variable in root.changes.items()
@@ -1251,7 +1250,7 @@ def parse_script(
     """
     flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known, find, name)
     if len(text) > MAX_CHARACTERS:
-        flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
+        flow.intake.cut_off(f"is read up to character {MAX_CHARACTERS:,} alone")
     if "\r\n" in text:
         flow.report("lines end with a carriage return, which a shell does not skip", 0)
     return flow.script()
