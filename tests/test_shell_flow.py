@@ -218,12 +218,6 @@ def test_numbers_of_any_size_are_no_trouble() -> None:
     assert [word.startswith("?") for word in runs(script)[0]] == [True, True, True]
 
 
-def test_only_five_megabytes_are_read() -> None:
-    script = parse_script("#" * 5_000_001 + "\nrun a")
-    assert script.commands == ()
-    assert "5000000 characters" in script.problems[0].message
-
-
 def test_what_a_check_refuses_is_not_the_value_of_the_run() -> None:
     script = parse_script(
         'SIZE=""\nKEPT=7b\n'
