@@ -19,6 +19,7 @@ from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     SHARD_GRAD_OP,
+    default_bits,
     resume,
     state_interval,
     state_liger,
@@ -278,6 +279,8 @@ def _state_training(config: Config) -> None:
         if config.switch(key) is True:
             config.drop(leaf)
             config.derive(leaf, f"{name}_adamw", f"{key}: true", key)
+    note = "optim is not set: AdamW in every tabulated version of transformers"
+    config.default(leaf, "adamw_torch", note)
     _packing(config)
     _resuming(config)
     _sinks(config)
@@ -304,6 +307,9 @@ def _quantization(config: Config) -> None:
     bits = config.whole("quantization_bit")
     if bits is not None:
         config.state("model.quantized_bits", bits, "quantization_bit")
+    elif "quantization_bit" not in config:
+        note = "quantization_bit is not set: weights in 16 bits"
+        default_bits(config, config.get("model_name_or_path"), note)
 
 
 def _method(config: Config) -> None:
