@@ -29,7 +29,8 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def quantized_weights_fully_tuned(model: Model, run: Run) -> Verdicts:
     """Judge what is trained of a quantized model."""
     bits = model.quantized_bits
-    if not bits.is_known or run.role.value == "conversion":
+    is_whole = bits.or_else(_WHOLE) >= _WHOLE
+    if is_whole or run.role.value == "conversion":
         return
     adapter = model.adapter.need()
     at = [model.adapter, bits]
@@ -45,3 +46,6 @@ def quantized_weights_fully_tuned(model: Model, run: Run) -> Verdicts:
         cost="LLaMA-Factory refuses its arguments at start-up",
         remedy="Set finetuning_type: lora, or load the model without quantization_bit.",
     )
+
+
+_WHOLE = 16  # bits of weights that are not quantized

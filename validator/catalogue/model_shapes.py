@@ -26,6 +26,7 @@ _PREFIXES = {
 _ADAPTERS = ("qlora_", "lora_")
 _ENDINGS = (
     "_instruct",
+    "-instruct",
     "_base",
     "_flex",
     "_flex_attn",

@@ -259,7 +259,6 @@ def _model(leaves: Leaves) -> None:
 _SHAPE = (
     "layers",
     "hidden_size",
-    "attention_heads",
     "experts",
     "experts_per_token",
     "vocabulary_size",
@@ -269,7 +268,7 @@ _SHAPE = (
     "expert_feed_forward_size",
     "family",
 )
-_PLAIN_SHAPE = ("key_value_heads", "head_dimension")
+_PLAIN_SHAPE = ("attention_heads", "key_value_heads", "head_dimension")
 # A file that states one of these otherwise builds another model than it names.
 _IDENTITY = ("layers", "hidden_size", "attention_heads", "experts", "parameters")
 
