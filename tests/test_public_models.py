@@ -14,9 +14,6 @@ HEADER = (
     *("parameters", "confidence", "source"),
 )
 ROW = dict.fromkeys(HEADER, "") | {"confidence": "verified", "source": "a file"}
-    "confidence": "verified",
-    "source": "a file, a commit",
-}
 
 
 @pytest.mark.parametrize(
