@@ -3,7 +3,7 @@
 import pytest
 
 from compile_models import compile_models
-from speccheck.validator.catalogue.model_shapes import known_model
+from speccheck.validator.catalogue.public_models import known_model
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.sources.joining.merge import Leaves, derive
 

@@ -7,7 +7,8 @@ What passes: an equal share of what training keeps of each parameter fits into o
 Whether the job shards at all is for other rules of the clause.
 
 Where it does not apply: files that say what shards the states; there the peak of one
-GPU is judged.
+GPU is judged. Nor where model, GPU or their number is not known, which that rule asks
+for as well.
 
 Source: Rajbhandari et al. 2020 (arXiv:1910.02054), bytes of each parameter by the
 optimizer; the parameters are those of the public model that the files name, or counted.
@@ -26,6 +27,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import TrainingPlan
+from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.memory import unsharded_states
 from speccheck.validator.forecast.plan_facts import trains_adapter
 from speccheck.validator.models.training_memory import FEWEST_SHARE
@@ -39,22 +41,20 @@ class MemoryShare(Numbers):
     peak_share: float
 
 
-@rule(
-    clause="MEM-001",
-    confidence="lower_bound",
-    needs=("cluster.accelerator_memory_bytes", "cluster.world_size"),
-)
+@rule(clause="MEM-001", confidence="lower_bound")
 def model_larger_than_all_gpus(plan: TrainingPlan, limit: MemoryShare) -> Verdicts:
     """Judge an equal share of the least that the states can take."""
     leaves = [plan.value(name) for name in _OF_ENGINE]
     if any(leaf.is_known or leaf.places for leaf in leaves):
         return
-    gpus: int = plan.value("cluster.world_size").need()
-    capacity: int = plan.value("cluster.accelerator_memory_bytes").need()
-    available = limit.peak_share * capacity
-    is_adapter = trains_adapter(plan)
-    parameters, states = unsharded_states(plan)
-    whole = states.lower
+    try:
+        gpus: int = plan.value("cluster.world_size").need()
+        capacity: int = plan.value("cluster.accelerator_memory_bytes").need()
+        is_adapter = trains_adapter(plan)
+        parameters, states = unsharded_states(plan)
+    except MissingEvidence:
+        return  # the rule on the peak of one GPU asks for it
+    available, whole = limit.peak_share * capacity, states.lower
     if is_adapter and not plan.value("model.quantized_bits").is_known:
         whole *= FEWEST_SHARE  # the base may be loaded in 4 bits
     least = whole / gpus

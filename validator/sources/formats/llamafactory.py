@@ -266,6 +266,9 @@ def _state_training(config: Config) -> None:
     state_arguments(config)
     sheet.derive("run.framework", _FRAMEWORK, "LLaMA-Factory's arguments", ())
     _quantization(config)
+    if "quantization_bit" not in config:
+        note = "quantization_bit is not set: weights in 16 bits"
+        default_bits(config, config.get("model_name_or_path"), note)
     _method(config)
     # `pure_bf16` keeps the weights and the optimizer's states in bf16 as well.
     if config.switch("pure_bf16") is True:
@@ -307,9 +310,6 @@ def _quantization(config: Config) -> None:
     bits = config.whole("quantization_bit")
     if bits is not None:
         config.state("model.quantized_bits", bits, "quantization_bit")
-    elif "quantization_bit" not in config:
-        note = "quantization_bit is not set: weights in 16 bits"
-        default_bits(config, config.get("model_name_or_path"), note)
 
 
 def _method(config: Config) -> None:

@@ -11,7 +11,7 @@ from speccheck.validator.evidence.value import Place, Value, condition_of
 from speccheck.validator.sources.reader import Fact
 
 if TYPE_CHECKING:
-    from speccheck.validator.catalogue.model_shapes import ModelShape
+    from speccheck.validator.catalogue.public_models import PublicModel
 
 # Boards of one nominal size report totals that differ (hardware catalogue: A100 80 GB,
 # H100 80 GB), so `H100-80GB` and an instance type with one such board agree.
@@ -280,7 +280,7 @@ def _public_model(leaves: Leaves) -> None:
         return
     if not any(_is_open(leaves, f"model.{leaf}") for leaf in ("layers", "hidden_size")):
         return  # the configuration of the model itself lies beside the files
-    from speccheck.validator.catalogue.model_shapes import known_model  # noqa: PLC0415
+    from speccheck.validator.catalogue.public_models import known_model  # noqa: PLC0415
 
     known = known_model(name.value, _get(leaves, "run.framework") or "")
     if known is None or not _fits(leaves, known.shape):
@@ -297,7 +297,7 @@ def _public_model(leaves: Leaves) -> None:
             _put(leaves, f"model.{leaf}", value, note, name.name)
 
 
-def _fits(leaves: Leaves, shape: "ModelShape") -> bool:
+def _fits(leaves: Leaves, shape: "PublicModel") -> bool:
     """Return whether the files state no model of another shape."""
     for leaf in _IDENTITY:
         stated = leaves.get(f"model.{leaf}")

@@ -36,7 +36,7 @@ _ENDINGS = (
 _UNUSUAL = ("mla", "hybrid", "ssm", "sparse-index")
 
 
-class ModelShape(Record):
+class PublicModel(Record):
     """The shape of a public model; None where its source does not say.
 
     Attributes:
@@ -79,7 +79,7 @@ class ModelShape(Record):
 class KnownModel(Record):
     """A shape, and by which name it was looked up."""
 
-    shape: ModelShape
+    shape: PublicModel
     name: str
 
 
@@ -108,16 +108,16 @@ def known_model(name: str, framework: str = "") -> KnownModel | None:
         for candidate in _own_names(text.replace(" ", "/", 1)):
             row = names.get(f"{prefix}:{candidate}")
             if row is not None:
-                return KnownModel(ModelShape(**shapes[row]), candidate)
+                return KnownModel(PublicModel(**shapes[row]), candidate)
     if text in names:
-        return KnownModel(ModelShape(**shapes[names[text]]), name)
+        return KnownModel(PublicModel(**shapes[names[text]]), name)
     last = text.rpartition("/")[2]
     if last == text:  # a bare word is a model of a framework, or anything
         return None
     rows = _last_parts().get(last, frozenset())
     if len(rows) != 1:
         return None
-    return KnownModel(ModelShape(**shapes[min(rows)]), last)
+    return KnownModel(PublicModel(**shapes[min(rows)]), last)
 
 
 def _own_names(text: str) -> Iterator[str]:
