@@ -72,7 +72,7 @@ def test_settings_lie_over_those_of_the_file(folder: Path) -> None:
     assert script.line(TENSOR) == 5
     assert script.leaves[MICRO].places[0].key == "--training.local-batch-size"
     assert script.leaves["batch.sequence_length"].places[0].file.endswith(".toml")
-    assert script.value("model.layers") == 32
+    assert script.value("model.name_of_model") == "llama3 8B"
     (named,) = script.reading.references
     assert named.target == "llama.toml"
     assert {MICRO, TENSOR} <= {*named.replaces}
