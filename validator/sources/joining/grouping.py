@@ -75,10 +75,17 @@ def _in_environment(
     files: Sequence[ReadFile], readers: Readers
 ) -> tuple[ReadFile, ...]:
     """Return the files of a plan, read with the variables that its scripts set."""
+    # What another script takes in is read there, and may be set anew behind it.
+    taken = {
+        source.name
+        for file in files
+        if file.source.is_script
+        for source in file.parents
+    }
     exported = {
         variable.name: variable.value
         for file in files
-        if file.source.is_script
+        if file.source.is_script and file.status.path not in taken
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
