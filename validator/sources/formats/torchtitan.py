@@ -325,6 +325,11 @@ def _batch(config: Config) -> None:
     if has_total:
         config.state("batch.global_batch_size", total, "training.global_batch_size")
     if not isinstance(local, int) or isinstance(local, bool):
+        if isinstance(local, str):
+            config.unusable(micro, f"placeholder {local:.60}", key)
+        return
+    if isinstance(pipeline := config.get("parallelism.pipeline_parallel_degree"), str):
+        config.unusable(micro, f"the pipeline is {pipeline:.60}", key)
         return
     if config.known("parallelism.pipeline_parallel_size") == 1:
         config.state(micro, local, key)
