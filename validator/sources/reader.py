@@ -41,6 +41,7 @@ from speccheck.validator.sources.documents.reading import load_documents, read_t
 from speccheck.validator.sources.repository import holds_package
 
 if TYPE_CHECKING:
+    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
     from speccheck.validator.sources.shell.script import Script, TakenFile
@@ -109,7 +110,9 @@ class Source:
         """The documents of a YAML, JSON or TOML file; raises ReadError."""
         if self._documents is None:
             language = None if self.language == "shell" else self.language
-            self._documents = load_documents(self.name, self.text, language)
+            self._documents = load_documents(
+                self.name, self.text, language, self._find_module
+            )
         return self._documents
 
     @property
@@ -128,6 +131,19 @@ class Source:
                 script = parse_script(self.text, known, self._find, name)
             self._script = script
         return self._script
+
+    def _find_module(self, name: str, path: str) -> "ModuleText | None":
+        """Return a module of the repository that a Python file imports."""
+        from speccheck.validator.sources.python.modules import ModuleText  # noqa: PLC0415
+        from speccheck.validator.sources.repository import find_module  # noqa: PLC0415
+
+        found = find_module(path, name) if os.path.isfile(path) else None
+        if found is None:
+            return None
+        try:
+            return ModuleText(found, read_text(found))
+        except ReadError:
+            return None
 
     def _find(self, target: str) -> "TakenFile | None":
         """Return a file that the script names; nothing for a text without a file."""

@@ -36,6 +36,29 @@ def find_named(
     return None
 
 
+def find_module(path: str, name: str) -> str | None:
+    """Return the path of a Python module that a file of a repository imports.
+
+    Args:
+        path: of the file.
+        name: dotted; begins with as many dots as the import is relative by.
+    """
+    dots = len(name) - len(name.lstrip("."))
+    steps = "/".join(step for step in name[dots:].split(".") if step)
+    home = os.path.dirname(path)
+    if dots:
+        homes = [os.path.join(home, *[".."] * (dots - 1))]
+    else:
+        above = [home, *_above(home)]
+        homes = [*above, *(os.path.join(folder, "src") for folder in above)]
+    for folder in homes:
+        base = os.path.join(folder, steps) if steps else folder
+        for candidate in (f"{base}.py", os.path.join(base, "__init__.py")):
+            if os.path.isfile(candidate) and is_inside(candidate, home):
+                return os.path.normpath(candidate)
+    return None
+
+
 def holds_package(path: str, packages: Iterable[str]) -> bool:
     """Return whether a Python package stands beside a file, or above in its repository.
 

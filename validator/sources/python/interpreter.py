@@ -19,6 +19,7 @@ from speccheck.validator.sources.python.library import (
     item_of,
     spread,
 )
+from speccheck.validator.sources.python.modules import Module, Modules
 from speccheck.validator.sources.python.operators import (
     LONGEST_TEXT,
     binary,
@@ -60,6 +61,8 @@ _PARSING = frozenset(
 )
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _FORM_OF_OUTPUT = -1
+_LONGEST_SHOWN = 60
+_MOST_STEPS_OF_A_NAME = 6
 _INITIALISERS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
@@ -68,10 +71,18 @@ class TooMuch(Exception):  # noqa: N818 - a fact about the file
 
 
 class Recorded(Record):
-    """A configuration: a block, and the row of the catalogue that says whose keys."""
+    """A configuration: a block, and the row of the catalogue that says whose keys.
+
+    Attributes:
+        call: the row.
+        block: what it holds.
+        at: where the file itself makes it.
+
+    """
 
     call: PythonCall
     block: Block
+    at: Position
 
 
 class Interpreter:
@@ -79,15 +90,25 @@ class Interpreter:
 
     Attributes:
         module: the names of the file.
+        modules: the other files of its repository that it takes names from.
         recorded: by where the call or the function stands.
 
     """
 
-    def __init__(self) -> None:
-        """Start before the first line."""
-        self.module = Names()
-        self.recorded: dict[tuple[object, ...], list[Recorded]] = {}
+    def __init__(self, path: str = "", modules: Modules | None = None) -> None:
+        """Start before the first line.
+
+        Args:
+            path: of the file.
+            modules: those that it imports; none are followed without.
+
+        """
+        self.module = Names(path=path)
+        self.modules = modules or Modules(path, None)
+        self._names_of: dict[str, Names] = {}  # of other modules, by path
+        self.recorded: dict[Position, list[Recorded]] = {}
         self._catalogue = python_calls()
+        self._packages = self._catalogue.packages()
         self._steps = 0
         self._branches: tuple[int, ...] = ()
         self._depth = 0
@@ -96,7 +117,6 @@ class Interpreter:
         self._followed: set[_Definition] = set()
         self._active: list[_Definition] = []
         self._handed: set[_Definition] = set()  # to a function that calls them
-        self._rebound: frozenset[str] = frozenset()
         self._line = 0
         self._statements: dict[type[ast.stmt], Callable[..., None]] = {
             ast.Import: self._import,
@@ -141,12 +161,7 @@ class Interpreter:
 
     def run(self, tree: ast.Module) -> None:
         """Follow the file, then each function that nothing in it has called."""
-        self._rebound = frozenset(
-            name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Global)
-            for name in node.names
-        )
+        self.module.rebound = _rebound(tree)
         self._block(tree.body, self.module)
         position = 0
         while position < len(self._functions):
@@ -157,7 +172,7 @@ class Interpreter:
                 continue
             value = self._call_function(function, [], {}, is_outer=True)
             if returns is not None and isinstance(value, Block):
-                self._record(returns, value, ("function", function.node.name))
+                self._record(returns, value, function.node)
 
     def _returned_call(self, function: LocalFunction) -> PythonCall | None:
         """Return which configuration a function gives by its annotation."""
@@ -179,6 +194,78 @@ class Interpreter:
         if self._steps > _MOST_STEPS:
             raise TooMuch
         self._line = getattr(node, "lineno", self._line)
+
+    def _at(self, node: ast.AST) -> str:
+        """Return the line of a node in words."""
+        return self.modules.shown(getattr(node, "lineno", self._line))
+
+    def _shown(self, node: ast.expr) -> str:
+        """Return an expression as it may be written, cut where it is long."""
+        if isinstance(node, ast.Name):
+            return node.id
+        if isinstance(node, ast.Attribute):
+            return f"{self._shown(node.value)}.{node.attr}"[-_LONGEST_SHOWN:]
+        if isinstance(node, ast.Call):
+            return f"{self._shown(node.func)}(...)"
+        return f"an expression of {self._at(node)}"
+
+    # Other modules
+
+    def _names(self, module: Module) -> Names:
+        """Return the names of another module, followed where they are first wanted."""
+        names = self._names_of.get(module.path)
+        if names is None:
+            names = Names(path=module.path, rebound=_rebound(module.tree))
+            self._names_of[module.path] = names
+            outer, self._branches = self._branches, ()
+            line = self._line
+            self._depth += 1
+            if self._depth <= _DEEPEST_CALLS:
+                self._block(module.tree.body, names)
+            self._depth -= 1
+            self._branches, self._line = outer, line
+        return names
+
+    def _resolved(self, imported: Imported) -> Evaluated:
+        """Return what an imported name stands for, where its module is at hand.
+
+        Classes of the frameworks stay what they are: the catalogue and the readers of
+        formats know them.
+        """
+        value: Evaluated = imported
+        for _ in range(_MOST_STEPS_OF_A_NAME):
+            if not isinstance(value, Imported) or not value.path:
+                return value
+            if self._catalogue.find(value.name) is not None:
+                return value
+            next_value = self._of_module(value)
+            if next_value is None:
+                return value
+            value = next_value
+        return value
+
+    def _of_module(self, imported: Imported) -> Evaluated | None:
+        """Return what a name of another module stands for there; None if not known."""
+        dots = len(imported.name) - len(imported.name.lstrip("."))
+        parts = imported.name[dots:].split(".")
+        for count in range(len(parts) - 1, -1 if dots else 0, -1):
+            name = "." * dots + ".".join(parts[:count])
+            module = self.modules.find(name, imported.path)
+            if module is None:
+                continue
+            value = self._names(module).names.get(parts[count])
+            for attribute in parts[count + 1 :]:
+                if isinstance(value, LocalClass):
+                    value = self._field_of(value, attribute)
+                elif isinstance(value, Imported):
+                    value = Imported(f"{value.name}.{attribute}", value.path)
+                else:
+                    return None
+            folders = parts[:1] if not dots else module.path.split("/")
+            if isinstance(value, LocalClass) and not self._packages.isdisjoint(folders):
+                return None
+            return value
+        return None
 
     # Statements
 
@@ -204,15 +291,19 @@ class Interpreter:
     def _import(self, node: ast.Import, scope: Names) -> None:
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.partition(".")[0]
-            scope.names[alias.asname or name] = Imported(name)
+            scope.names[alias.asname or name] = Imported(name, scope.path)
 
     def _import_from(self, node: ast.ImportFrom, scope: Names) -> None:
         module = "." * node.level + (node.module or "")
+        prefix = module if module.endswith(".") else f"{module}."
         for alias in node.names:
             if alias.name != "*":
-                name = f"{module}.{alias.name}"
-                scope.names[alias.asname or alias.name] = Imported(name)
+                name = f"{prefix}{alias.name}"
+                scope.names[alias.asname or alias.name] = Imported(name, scope.path)
                 continue
+            other = self.modules.find(module, scope.path)
+            if other is not None:
+                scope.names.update(self._names(other).names)
             for call in self._catalogue.calls:
                 if any(f"{module}.".startswith(f"{name}.") for name in call.modules):
                     for name in call.names:
@@ -223,6 +314,8 @@ class Interpreter:
             self._expression(decorator, scope)
         function = LocalFunction(node, scope)
         scope.names[node.name] = function
+        if self.modules.is_other(node.lineno):
+            return
         if not any(item.node is node for item in self._functions[-200:]):
             self._functions.append(function)
 
@@ -249,7 +342,7 @@ class Interpreter:
 
     def _bind(self, target: ast.expr, value: Evaluated, scope: Names) -> None:
         if isinstance(target, ast.Name):
-            if scope is self.module and target.id in self._rebound:
+            if target.id in scope.rebound:
                 value = Unknown(f"functions set {target.id} anew")
             scope.names[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
@@ -273,7 +366,7 @@ class Interpreter:
         if isinstance(key, Known) and isinstance(key.value, str | int):
             self._set(owner, key.value, value, position(target.slice), target)
         else:
-            owner.open_reason = f"line {target.lineno} sets a key not known here"
+            owner.open_reason = f"{self._at(target)} sets a key not known here"
 
     def _owner(self, node: ast.expr, scope: Names) -> Evaluated:
         """Return an object that a line sets something of."""
@@ -306,14 +399,14 @@ class Interpreter:
         if self._branches != owner.branches[: len(self._branches)]:
             is_kept = before is not None and is_same(before.value, value)
             if not is_kept:
-                line = getattr(node, "lineno", self._line)
-                value = Unknown(f"line {line} sets it in a branch")
+                value = Unknown(f"{self._at(node)} sets it in a branch")
         owner.entries[key] = BlockEntry(value, key_at, position(node))
 
     def _if(self, node: ast.If, scope: Names) -> None:
         condition = self._expression(node.test, scope)
         if _is_main(node.test):
-            self._block(node.body, scope)
+            is_program = scope.path == self.module.path
+            self._block(node.body if is_program else node.orelse, scope)
             return
         if isinstance(condition, Known) and not condition.only_if:
             self._block(node.body if condition.value else node.orelse, scope)
@@ -361,13 +454,14 @@ class Interpreter:
             ):
                 scope.names[name] = given[0]
             else:
-                reason = f"{name} is set in branches up to line {self._line}"
+                end = self.modules.shown(self._line)
+                reason = f"{name} is set in branches up to {end}"
                 scope.names[name] = Unknown(reason)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Names) -> None:
         self._expression(node.test if isinstance(node, ast.While) else node.iter, scope)
         for name in _assigned(node):
-            reason = f"the loop in line {node.lineno} sets {name}"
+            reason = f"the loop in {self._at(node)} sets {name}"
             scope.names[name] = Unknown(reason)
         self._fork((node.body, ()), scope)
         self._block(node.orelse, scope)
@@ -399,7 +493,7 @@ class Interpreter:
 
     def _delete(self, node: ast.Delete, scope: Names) -> None:
         for target in node.targets:
-            self._bind(target, Unknown(f"line {node.lineno} deletes it"), scope)
+            self._bind(target, Unknown(f"{self._at(node)} deletes it"), scope)
 
     # Expressions
 
@@ -419,7 +513,7 @@ class Interpreter:
                     inner.names[name] = Unknown(f"{name} goes through a list")
         self._visit(node, inner)
         self._branches = outer
-        return Unknown(_shown(node))
+        return Unknown(self._shown(node))
 
     def _constant(self, node: ast.Constant, scope: Names) -> Evaluated:
         del scope
@@ -435,7 +529,7 @@ class Interpreter:
             }:
                 return Imported(f"builtins.{node.id}")
             return Unknown(f"{node.id} is not set in this file")
-        return value
+        return self._resolved(value) if isinstance(value, Imported) else value
 
     def _attribute(self, node: ast.Attribute, scope: Names) -> Evaluated:
         owner = self._expression(node.value, scope)
@@ -447,7 +541,7 @@ class Interpreter:
             return Method(owner, node.attr)
         if isinstance(owner, LocalClass):
             return self._field_of(owner, node.attr)
-        return Unknown(_shown(node))
+        return Unknown(self._shown(node))
 
     def _attribute_of_block(self, owner: Block, node: ast.Attribute) -> Evaluated:
         """Return a field, or a method; of what a function gave, a block to be set."""
@@ -466,7 +560,7 @@ class Interpreter:
             return Known(name.lower())
         if name in self._catalogue.dtypes and last in {"torch", "jnp", "numpy"}:
             return Known(name)
-        return Imported(f"{owner.name}.{name}")
+        return self._resolved(Imported(f"{owner.name}.{name}", owner.path))
 
     def _inner(self, owner: Block, node: ast.Attribute) -> Block:
         """Return the block at an attribute of which nothing was said yet."""
@@ -488,21 +582,21 @@ class Interpreter:
         if isinstance(owner, Imported) and owner.name == "os.environ":
             name = key.value if isinstance(key, Known) else "a variable"
             return Unknown(f"{name} of the environment")
-        return Unknown(_shown(node))
+        return Unknown(self._shown(node))
 
     def _dict(self, node: ast.Dict, scope: Names) -> Evaluated:
         block = Block(position(node), self._branches)
         for key_node, value_node in zip(node.keys, node.values, strict=True):
             value = self._expression(value_node, scope)
             if key_node is None:
-                spread(block, value, value_node.lineno)
+                spread(block, value, self._at(value_node))
                 continue
             key = self._expression(key_node, scope)
             if isinstance(key, Known) and isinstance(key.value, str | int):
                 at = position(key_node)
                 block.entries[key.value] = BlockEntry(value, at, position(value_node))
             else:
-                block.open_reason = f"line {key_node.lineno} sets a key not known here"
+                block.open_reason = f"{self._at(key_node)} sets a key not known here"
         return block
 
     def _list(self, node: ast.List | ast.Tuple, scope: Names) -> Evaluated:
@@ -575,7 +669,7 @@ class Interpreter:
             if condition.only_if and isinstance(chosen, Known):
                 return chosen._replace(only_if=condition.only_if)
             return chosen if not condition.only_if else first_unknown(chosen)
-        return first if is_same(first, second) else Unknown(_shown(node))
+        return first if is_same(first, second) else Unknown(self._shown(node))
 
     def _named(self, node: ast.NamedExpr, scope: Names) -> Evaluated:
         value = self._expression(node.value, scope)
@@ -595,7 +689,7 @@ class Interpreter:
         for keyword in node.keywords:
             value = self._expression(keyword.value, scope)
             if keyword.arg is None:
-                spread(block, value, keyword.value.lineno)
+                spread(block, value, self._at(keyword.value))
                 continue
             line, column, *_ = position(keyword) or (0, 0)
             at = (line, column, line, column + len(keyword.arg.encode()))
@@ -606,7 +700,7 @@ class Interpreter:
         if isinstance(node.func, ast.Name) and node.func.id == "exec":
             for name, value in self.module.names.items():
                 if isinstance(value, Known | Block):
-                    reason = f"exec in line {node.lineno} may set {name}"
+                    reason = f"exec in {self._at(node)} may set {name}"
                     self.module.names[name] = Unknown(reason)
         self._handed.update(
             item.node for item in arguments if isinstance(item, LocalFunction)
@@ -617,7 +711,7 @@ class Interpreter:
             return self._call_method(callee, arguments, block, node)
         if isinstance(callee, Imported | LocalClass):
             return self._call_name(callee, arguments, block, node)
-        return self._given(_shown(node.func), node)
+        return self._given(self._shown(node.func), node)
 
     def _given(self, name: str, node: ast.AST) -> Block:
         """Return what a call gives of which nothing is known."""
@@ -652,9 +746,9 @@ class Interpreter:
             for name in call.argument:
                 entry = block.entries.get(name)
                 if entry is not None and isinstance(entry.value, Block):
-                    self._record(call, entry.value, (position(node),))
+                    self._record(call, entry.value, node)
         elif call.recorded != "returned":
-            self._record(call, block, (position(node),))
+            self._record(call, block, node)
         return block
 
     def _build(
@@ -704,8 +798,8 @@ class Interpreter:
         if method.name == "copy":
             return owner.copied(self._branches)
         if method.name.startswith(("set", "pop", "append", "extend", "insert")):
-            owner.open_reason = f"line {node.lineno} changes it by {method.name}()"
-        return self._given(_shown(node.func), node)
+            owner.open_reason = f"{self._at(node)} changes it by {method.name}()"
+        return self._given(self._shown(node.func), node)
 
     def _chain(
         self, owner: Block, name: str, arguments: Sequence[Evaluated], node: ast.Call
@@ -731,7 +825,7 @@ class Interpreter:
         """Set what `update` of a mapping is given."""
         given = Block(named.at)
         for value in (*arguments, named):
-            spread(given, value, node.lineno)
+            spread(given, value, self._at(node))
         for key, entry in given.entries.items():
             self._set(owner, key, entry.value, entry.key, node)
         owner.open_reason = owner.open_reason or given.open_reason
@@ -810,7 +904,7 @@ class Interpreter:
     def _default_of(self, node: ast.expr | None, name: str, scope: Names) -> Evaluated:
         if node is None:
             return Unknown(f"{name} has no default")
-        if isinstance(node, ast.Call) and _shown(node.func).endswith("ield"):
+        if isinstance(node, ast.Call) and self._shown(node.func).endswith("ield"):
             for keyword in node.keywords:
                 if keyword.arg == "default":
                     return self._expression(keyword.value, scope)
@@ -911,9 +1005,17 @@ class Interpreter:
                 names += [item.name, f"{root}.{callee.node.name}"]
         return next(filter(None, map(self._catalogue.find, names)), None)
 
-    def _record(self, call: PythonCall, block: Block, at: tuple[object, ...]) -> None:
-        recorded = self.recorded.setdefault(at, [])
-        recorded.append(Recorded(call, block))
+    def _record(self, call: PythonCall, block: Block, node: ast.AST) -> None:
+        """Keep a configuration that a line of the file itself makes."""
+        at = position(node) or (1, 0, 1, 0)
+        if self.modules.is_other(at[0]):
+            return
+        made = block.at
+        if made is not None and not self.modules.is_other(made[0]):
+            place = made
+        else:
+            place = (at[0], at[1], at[0], at[1])
+        self.recorded.setdefault(at, []).append(Recorded(call, block, place))
 
 
 def _end_of(node: ast.Attribute) -> Position | None:
@@ -942,15 +1044,11 @@ def _assigned(node: ast.AST) -> set[str]:
     }
 
 
-_LONGEST_SHOWN = 60
-
-
-def _shown(node: ast.expr) -> str:
-    """Return an expression as it may be written, cut where it is long."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return f"{_shown(node.value)}.{node.attr}"[-_LONGEST_SHOWN:]
-    if isinstance(node, ast.Call):
-        return f"{_shown(node.func)}(...)"
-    return f"an expression of line {getattr(node, 'lineno', 0)}"
+def _rebound(tree: ast.Module) -> frozenset[str]:
+    """Return the names of a module that its functions set anew."""
+    return frozenset(
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    )

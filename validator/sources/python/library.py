@@ -99,13 +99,13 @@ def called(
     return applied(function, arguments) if module == "builtins" else None
 
 
-def spread(block: Block, value: Evaluated, line: int) -> None:
+def spread(block: Block, value: Evaluated, line: str) -> None:
     """Add to a block what `**value` holds."""
     if isinstance(value, Block) and not value.is_list:
         block.entries.update(value.entries)
         block.open_reason = block.open_reason or value.open_reason
     else:
-        block.open_reason = f"line {line} adds arguments that are not in this file"
+        block.open_reason = f"{line} adds arguments that are not in this file"
 
 
 def _class_parser(classes: Evaluated) -> OptionParser:
@@ -116,7 +116,7 @@ def _class_parser(classes: Evaluated) -> OptionParser:
 
 def _dictionary(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
     for value in arguments:
-        spread(named, value, named.at[0] if named.at else 0)
+        spread(named, value, "dict()")
     return named
 
 

@@ -88,9 +88,16 @@ class Block:
 
 
 class Imported(Record):
-    """A name of another module, or an attribute of one."""
+    """A name of another module, or an attribute of one.
+
+    Attributes:
+        name: dotted; begins with as many dots as the import is relative by.
+        path: of the file that imports it.
+
+    """
 
     name: str
+    path: str = ""
 
 
 class LocalFunction:
@@ -154,11 +161,25 @@ Evaluated = (
 class Names:
     """The names of a module, a class or a function."""
 
-    __slots__ = ("above", "names")
+    __slots__ = ("above", "names", "path", "rebound")
 
-    def __init__(self, above: "Names | None" = None) -> None:
-        """Start empty, inside another one."""
+    def __init__(
+        self,
+        above: "Names | None" = None,
+        path: str = "",
+        rebound: frozenset[str] = frozenset(),
+    ) -> None:
+        """Start empty, inside another one or for a module of that path.
+
+        Args:
+            above: the names around these.
+            path: of the file.
+            rebound: names of a module that its functions set anew.
+
+        """
         self.above = above
+        self.path = above.path if above is not None else path
+        self.rebound = rebound
         self.names: dict[str, Evaluated] = {}
 
     def find(self, name: str) -> Evaluated | None:
