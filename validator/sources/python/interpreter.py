@@ -118,7 +118,7 @@ class Interpreter:
         self._active: list[_Definition] = []
         self._handed: set[_Definition] = set()  # to a function that calls them
         self._line = 0
-        self._statements: dict[type[ast.stmt], Callable[..., None]] = {
+        self._statements: dict[type[ast.stmt], Callable[..., bool | None]] = {
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
             ast.FunctionDef: self._define,
@@ -269,14 +269,24 @@ class Interpreter:
 
     # Statements
 
-    def _block(self, statements: Iterable[ast.stmt], scope: Names) -> None:
+    def _block(self, statements: Iterable[ast.stmt], scope: Names) -> bool:
+        """Follow statements, up to one behind which no other is reached.
+
+        Returns:
+            Whether there is such a one.
+
+        """
         for statement in statements:
             self._step(statement)
             follow = self._statements.get(type(statement))
-            if follow is not None:
-                follow(statement, scope)
-            else:
+            if follow is None:
                 self._visit(statement, scope)
+                is_left = isinstance(statement, _LEAVES)
+            else:
+                is_left = bool(follow(statement, scope))
+            if is_left:
+                return True
+        return False
 
     def _visit(self, node: ast.AST, scope: Names) -> None:
         """Follow the expressions and blocks of a statement of no meaning of its own."""
@@ -402,32 +412,35 @@ class Interpreter:
                 value = Unknown(f"{self._at(node)} sets it in a branch")
         owner.entries[key] = BlockEntry(value, key_at, position(node))
 
-    def _if(self, node: ast.If, scope: Names) -> None:
+    def _if(self, node: ast.If, scope: Names) -> bool:
         condition = self._expression(node.test, scope)
         if _is_main(node.test):
             is_program = scope.path == self.module.path
-            self._block(node.body if is_program else node.orelse, scope)
-            return
+            return self._block(node.body if is_program else node.orelse, scope)
         if isinstance(condition, Known) and not condition.only_if:
-            self._block(node.body if condition.value else node.orelse, scope)
-            return
-        self._fork((node.body, node.orelse), scope)
+            return self._block(node.body if condition.value else node.orelse, scope)
+        return self._fork((node.body, node.orelse), scope)
 
-    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Names) -> None:
-        """Follow branches of which one is taken, and join what they leave behind."""
+    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Names) -> bool:
+        """Follow branches of which one is taken, and join what they leave behind.
+
+        Returns:
+            Whether none of them goes on to the line behind.
+
+        """
         before = dict(scope.names)
         outer = self._branches
         ends: list[dict[str, Evaluated]] = []
         for body in bodies:
             scope.names = dict(before)
             self._branches = (*outer, self._steps)
-            self._block(body, scope)
-            if not (body and isinstance(body[-1], _LEAVES)):
+            if not self._block(body, scope):
                 ends.append(scope.names)
         self._branches = outer
         scope.names = dict(before)
         if ends:
             self._join(before, ends, scope)
+        return not ends
 
     def _join(
         self,
@@ -466,30 +479,30 @@ class Interpreter:
         self._fork((node.body, ()), scope)
         self._block(node.orelse, scope)
 
-    def _try(self, node: ast.Try, scope: Names) -> None:
-        self._block(node.body, scope)
-        self._block(node.orelse, scope)
+    def _try(self, node: ast.Try, scope: Names) -> bool:
+        is_left = self._block(node.body, scope) or self._block(node.orelse, scope)
         for handler in node.handlers:
             self._fork((handler.body, ()), scope)
-        self._block(node.finalbody, scope)
+        return self._block(node.finalbody, scope) or (is_left and not node.handlers)
 
-    def _with(self, node: ast.With | ast.AsyncWith, scope: Names) -> None:
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Names) -> bool:
         for item in node.items:
             value = self._expression(item.context_expr, scope)
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, value, scope)
-        self._block(node.body, scope)
+        return self._block(node.body, scope)
 
-    def _match(self, node: ast.Match, scope: Names) -> None:
+    def _match(self, node: ast.Match, scope: Names) -> bool:
         self._expression(node.subject, scope)
-        self._fork([*(case.body for case in node.cases), ()], scope)
+        return self._fork([*(case.body for case in node.cases), ()], scope)
 
-    def _return(self, node: ast.Return, scope: Names) -> None:
+    def _return(self, node: ast.Return, scope: Names) -> bool:
         value: Evaluated = Known(None)
         if node.value is not None:
             value = self._expression(node.value, scope)
         if self._returned:
             self._returned[-1].append(value)
+        return True
 
     def _delete(self, node: ast.Delete, scope: Names) -> None:
         for target in node.targets:
@@ -929,10 +942,12 @@ class Interpreter:
         self._parameters(node, scope, arguments, named, is_hidden=is_hidden)
         self._returned.append([])
         self._depth += 1
-        self._block(node.body, scope)
+        is_left = self._block(node.body, scope)
         self._depth -= 1
         self._active.pop()
         values = self._returned.pop()
+        if values and not is_left:
+            values.append(Known(None))
         if len(values) == 1:
             return values[0]
         if values and all(is_same(values[0], value) for value in values[1:]):
