@@ -12,12 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.python.library import (
+    BUILTINS,
     add_option,
     called,
     entry_at,
     fallback,
     item_of,
+    set_of,
     spread,
+    text_method,
+    view_of,
 )
 from speccheck.validator.sources.python.modules import Module, Modules
 from speccheck.validator.sources.python.operators import (
@@ -43,7 +47,9 @@ from speccheck.validator.sources.python.values import (
     Unknown,
     changed,
     is_same,
+    items_of,
     position,
+    truth_of,
 )
 
 _MOST_STEPS = 300_000  # expressions and statements that are followed
@@ -147,12 +153,17 @@ class Interpreter:
             ast.Dict: self._dict,
             ast.List: self._list,
             ast.Tuple: self._list,
+            ast.Set: self._set_of,
             ast.JoinedStr: self._joined_text,
             ast.BinOp: self._binary,
             ast.UnaryOp: self._unary,
             ast.Compare: self._compare,
             ast.BoolOp: self._boolean,
             ast.IfExp: self._choice,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
             ast.NamedExpr: self._named,
             ast.Await: self._awaited,
             ast.Starred: self._awaited,
@@ -537,20 +548,22 @@ class Interpreter:
     def _name(self, node: ast.Name, scope: Names) -> Evaluated:
         value = scope.find(node.id)
         if value is None:
-            if node.id in {"int", "float", "str", "bool", "abs", "min", "max"} | {
-                *("round", "dict", "list", "tuple", "len")
-            }:
+            if node.id in BUILTINS:
                 return Imported(f"builtins.{node.id}")
             return Unknown(f"{node.id} is not set in this file")
         return self._resolved(value) if isinstance(value, Imported) else value
 
     def _attribute(self, node: ast.Attribute, scope: Names) -> Evaluated:
-        owner = self._expression(node.value, scope)
+        return self._attribute_of(self._expression(node.value, scope), node)
+
+    def _attribute_of(self, owner: Evaluated, node: ast.Attribute) -> Evaluated:
         if isinstance(owner, Imported):
             return self._attribute_of_module(owner, node.attr)
         if isinstance(owner, Block):
             return self._attribute_of_block(owner, node)
         if isinstance(owner, OptionParser):
+            return Method(owner, node.attr)
+        if isinstance(owner, Known) and isinstance(owner.value, str):
             return Method(owner, node.attr)
         if isinstance(owner, LocalClass):
             return self._field_of(owner, node.attr)
@@ -622,6 +635,9 @@ class Interpreter:
             block.entries[len(block.entries)] = BlockEntry(value, None, position(item))
         return block
 
+    def _set_of(self, node: ast.Set, scope: Names) -> Evaluated:
+        return set_of([self._expression(item, scope) for item in node.elts])
+
     def _joined_text(self, node: ast.JoinedStr, scope: Names) -> Evaluated:
         parts: list[Evaluated] = []
         text = ""
@@ -652,10 +668,17 @@ class Interpreter:
 
     def _compare(self, node: ast.Compare, scope: Names) -> Evaluated:
         left = self._expression(node.left, scope)
-        others = [self._expression(item, scope) for item in node.comparators]
-        if len(others) == 1:
-            return compared(node.ops[0], left, others[0])
-        return Unknown("a chain of comparisons")
+        parts: list[Evaluated] = []
+        for operator, item in zip(node.ops, node.comparators, strict=True):
+            right = self._expression(item, scope)
+            parts.append(compared(operator, left, right))
+            left = right
+        if len(parts) == 1:
+            return parts[0]
+        if all(isinstance(part, Known) for part in parts):
+            is_true = all(isinstance(part, Known) and part.value for part in parts)
+            return Known(is_true, condition_of(*parts))
+        return first_unknown(*parts)
 
     def _boolean(self, node: ast.BoolOp, scope: Names) -> Evaluated:
         values = [self._expression(item, scope) for item in node.values]
@@ -663,6 +686,10 @@ class Interpreter:
         for value in values[:-1]:
             if isinstance(value, Block) and value.entries and stops_at:
                 return value
+            if isinstance(value, Block) and truth_of(value) is not None:
+                if truth_of(value) is stops_at:
+                    return value
+                continue
             if not isinstance(value, Known):
                 return first_unknown(value)
             if bool(value.value) is stops_at:
@@ -684,6 +711,70 @@ class Interpreter:
             return chosen if not condition.only_if else first_unknown(chosen)
         return first if is_same(first, second) else Unknown(self._shown(node))
 
+    def _comprehension(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: Names,
+    ) -> Evaluated:
+        """Go through lists that are known; of any other nothing is."""
+        block = Block(position(node), self._branches)
+        block.is_list = not isinstance(node, ast.DictComp)
+        inner = Names(scope)
+        outer, self._branches = self._branches, (*self._branches, self._steps)
+        unknown = self._collect(node, 0, inner, block)
+        self._branches = outer
+        if unknown is None and isinstance(node, ast.SetComp):
+            return set_of([entry.value for entry in block.entries.values()])
+        return unknown or block
+
+    def _collect(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        level: int,
+        scope: Names,
+        block: Block,
+    ) -> Unknown | None:
+        """Add what a comprehension gives to a block; return why that is not known."""
+        if level == len(node.generators):
+            if isinstance(node, ast.DictComp):
+                key = self._expression(node.key, scope)
+                value, key_at = self._expression(node.value, scope), position(node.key)
+                if not isinstance(key, Known) or not isinstance(key.value, str | int):
+                    return Unknown(self._shown(node))
+                block.entries[key.value] = BlockEntry(value, key_at, position(node))
+            else:
+                value = self._expression(node.elt, scope)
+                at = position(node.elt)
+                block.entries[len(block.entries)] = BlockEntry(value, None, at)
+            return None
+        generator = node.generators[level]
+        source = self._expression(generator.iter, scope)
+        items = items_of(source)
+        if items is None or len(items) > _MOST_ITEMS:
+            for name in _assigned(generator):
+                scope.names[name] = Unknown(f"{name} goes through a list")
+            for condition in generator.ifs:
+                self._expression(condition, scope)
+            self._collect(node, level + 1, scope, Block(None))
+            return Unknown(self._shown(node))
+        for item in items:
+            self._bind(generator.target, item, scope)
+            wanted: bool | None = True
+            for condition in generator.ifs:
+                wanted = wanted and truth_of(self._expression(condition, scope))
+            if wanted is None and not isinstance(node, ast.DictComp):
+                return Unknown(f"{self._at(node)} may leave parts out")
+            if wanted is False:
+                continue
+            before = {*block.entries} if wanted is None else None
+            unknown = self._collect(node, level + 1, scope, block)
+            if unknown is not None:
+                return unknown
+            for key in block.entries.keys() - before if before is not None else ():
+                reason = Unknown(f"{self._at(node)} may leave it out")
+                block.entries[key] = block.entries[key]._replace(value=reason)
+        return None
+
     def _named(self, node: ast.NamedExpr, scope: Names) -> Evaluated:
         value = self._expression(node.value, scope)
         self._bind(node.target, value, scope)
@@ -695,7 +786,7 @@ class Interpreter:
     # Calls
 
     def _call(self, node: ast.Call, scope: Names) -> Evaluated:
-        callee = self._expression(node.func, scope)
+        callee = self._callee(node.func, scope)
         arguments = [self._expression(item, scope) for item in node.args]
         named: dict[str, Evaluated] = {}
         block = Block(position(node), self._branches)
@@ -725,6 +816,18 @@ class Interpreter:
         if isinstance(callee, Imported | LocalClass):
             return self._call_name(callee, arguments, block, node)
         return self._given(self._shown(node.func), node)
+
+    def _callee(self, node: ast.expr, scope: Names) -> Evaluated:
+        """Return what is called; of an object, a method of that name."""
+        if not isinstance(node, ast.Attribute):
+            return self._expression(node, scope)
+        owner = self._expression(node.value, scope)
+        if not isinstance(owner, Block):
+            return self._attribute_of(owner, node)
+        entry = owner.entries.get(node.attr)
+        if entry is None or (isinstance(entry.value, Block) and not owner.is_built):
+            return Method(owner, node.attr)
+        return entry.value
 
     def _given(self, name: str, node: ast.AST) -> Block:
         """Return what a call gives of which nothing is known."""
@@ -802,6 +905,8 @@ class Interpreter:
         owner = method.of
         if isinstance(owner, OptionParser):
             return self._call_parser(owner, method.name, arguments, block)
+        if isinstance(owner, Known):
+            return text_method(owner, method.name, arguments)
         if method.name in self._catalogue.chained and arguments:
             return self._chain(owner, method.name, arguments, node)
         if method.name == "update" and not owner.is_list:
@@ -810,6 +915,8 @@ class Interpreter:
             return item_of(owner, arguments)
         if method.name == "copy":
             return owner.copied(self._branches)
+        if method.name in {"items", "keys", "values"} and not owner.is_built:
+            return view_of(owner, method.name)
         if method.name.startswith(("set", "pop", "append", "extend", "insert")):
             owner.open_reason = f"{self._at(node)} changes it by {method.name}()"
         return self._given(self._shown(node.func), node)

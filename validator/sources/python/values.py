@@ -142,7 +142,7 @@ class OptionParser:
 class Method(Record):
     """A method of an object, not called yet."""
 
-    of: "Block | OptionParser"
+    of: "Block | OptionParser | Known"
     name: str
 
 
@@ -222,6 +222,26 @@ def is_same(left: Evaluated, right: Evaluated, levels: int = 8) -> bool:
             and levels > 0
         )
     return isinstance(left, Imported) and left == right
+
+
+def truth_of(value: Evaluated) -> bool | None:
+    """Return whether a condition takes a value for true; None where it is not known."""
+    if isinstance(value, Known):
+        return None if value.only_if else bool(value.value)
+    if not isinstance(value, Block) or value.is_built or value.name:
+        return None
+    if value.entries:
+        return True
+    return None if value.open_reason else False
+
+
+def items_of(value: Evaluated) -> list[Evaluated] | None:
+    """Return what a loop goes through; None where it is not known."""
+    if not isinstance(value, Block) or value.open_reason or value.name:
+        return None
+    if value.is_list:
+        return [entry.value for entry in value.entries.values()]
+    return [Known(key) for key in value.entries]
 
 
 def changed(
