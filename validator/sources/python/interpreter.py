@@ -333,6 +333,9 @@ class Interpreter:
     def _define(self, node: _Definition, scope: Names) -> None:
         for decorator in node.decorator_list:
             self._expression(decorator, scope)
+            made = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if isinstance(made, ast.Attribute) and made.attr == "command":
+                self._handed.add(node)
         function = LocalFunction(node, scope)
         scope.names[node.name] = function
         if self.modules.is_other(node.lineno):
@@ -917,6 +920,11 @@ class Interpreter:
             return owner.copied(self._branches)
         if method.name in {"items", "keys", "values"} and not owner.is_built:
             return view_of(owner, method.name)
+        is_here = self._branches == owner.branches[: len(self._branches)]
+        if method.name == "append" and owner.is_list and arguments and is_here:
+            at = position(node.args[0])
+            owner.entries[len(owner.entries)] = BlockEntry(arguments[0], None, at)
+            return Known(None)
         if method.name.startswith(("set", "pop", "append", "extend", "insert")):
             owner.open_reason = f"{self._at(node)} changes it by {method.name}()"
         return self._given(self._shown(node.func), node)

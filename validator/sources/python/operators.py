@@ -3,6 +3,7 @@
 import ast
 import operator
 from collections.abc import Callable, Container, Sequence
+from typing import TypeGuard
 
 from speccheck.validator.sources.python.values import (
     Block,
@@ -76,6 +77,8 @@ def condition_of(*values: Evaluated) -> str:
 def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluated:
     """Return what an operator makes of two values."""
     calculate = _BINARY.get(type(operator))
+    if isinstance(operator, ast.Add) and _is_list(left) and _is_list(right):
+        return _joined(left, right)
     if not isinstance(left, Known) or not isinstance(right, Known):
         return first_unknown(left, right)
     if calculate is None or not (_is_small(left.value) and _is_small(right.value)):
@@ -84,6 +87,19 @@ def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluat
     if len(texts) == 1:
         return Unknown("an operation on a text that is not worked out")
     return _calculated(calculate, (left, right))
+
+
+def _is_list(value: Evaluated) -> TypeGuard[Block]:
+    return isinstance(value, Block) and value.is_list and not value.open_reason
+
+
+def _joined(left: Block, right: Block) -> Block:
+    """Return the list of the items of two."""
+    result = Block(left.at, left.branches)
+    result.is_list = True
+    entries = (*left.entries.values(), *right.entries.values())
+    result.entries = dict(enumerate(entries))
+    return result
 
 
 def compared(operator: ast.cmpop, left: Evaluated, right: Evaluated) -> Evaluated:
