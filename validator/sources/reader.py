@@ -310,6 +310,7 @@ class Parent(Record):
     folders: where the loader looks, relative to the folder of the naming file.
     wins: its values replace those of the naming file, not the other way round.
     is_optional: the loader goes on without it.
+    function: that gives the values, of a Python file.
     """
 
     target: str
@@ -318,6 +319,7 @@ class Parent(Record):
     folders: tuple[str, ...] = (".",)
     wins: bool = False
     is_optional: bool = False
+    function: str = ""
 
 
 class ReadingGap(Record):

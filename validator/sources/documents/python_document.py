@@ -43,7 +43,7 @@ _PLACEHOLDER = "${not known}"  # no text of a configuration; readers take it for
 class PythonDocument(Document):
     """One configuration of a Python file; see `Document`."""
 
-    __slots__ = ("_branch", "_call", "_content")
+    __slots__ = ("_branch", "_call", "_content", "_function")
 
     def __init__(
         self, name: str, text: str, index: int, draft: "_Draft", content: "_Content"
@@ -59,12 +59,18 @@ class PythonDocument(Document):
         )
         self._content = content
         self._call = draft.call
+        self._function = draft.function
         self._branch = branch_condition(draft.order[0]) if draft.block.branches else ""
 
     @property
     def declared_format(self) -> str:
         """The format that the language of the file says by itself; often nothing."""
         return self._call.format
+
+    @property
+    def function(self) -> str:
+        """The function that gives it; empty for what a call states."""
+        return self._function
 
     @property
     def leaves_model_open(self) -> bool:
@@ -128,6 +134,7 @@ class _Draft(Record):
     call: PythonCall
     block: Block
     at: Position
+    function: str = ""
 
     @property
     def order(self) -> tuple[int, int]:
@@ -321,7 +328,7 @@ def _stated_by(recorded: Sequence[Recorded]) -> _Draft:
     block = first.block
     for other in recorded[1:]:
         block = _joined(block, other.block)
-    return _Draft(first.call, block, first.at)
+    return _Draft(first.call, block, first.at, first.function)
 
 
 def _joined(left: Block, right: Block) -> Block:

@@ -83,12 +83,14 @@ class Recorded(Record):
         call: the row.
         block: what it holds.
         at: where the file itself makes it.
+        function: that gives it; empty for a call.
 
     """
 
     call: PythonCall
     block: Block
     at: Position
+    function: str = ""
 
 
 class Interpreter:
@@ -1145,7 +1147,9 @@ class Interpreter:
             place = made
         else:
             place = (at[0], at[1], at[0], at[1])
-        self.recorded.setdefault(at, []).append(Recorded(call, block, place))
+        function = node.name if isinstance(node, _Definition) else ""
+        record = Recorded(call, block, place, function)
+        self.recorded.setdefault(at, []).append(record)
 
 
 def _end_of(node: ast.Attribute) -> Position | None:
