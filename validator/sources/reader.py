@@ -41,6 +41,7 @@ from speccheck.validator.sources.documents.reading import load_documents, read_t
 from speccheck.validator.sources.repository import holds_package
 
 if TYPE_CHECKING:
+    from speccheck.validator.sources.python.command_line import CommandLine
     from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
@@ -56,7 +57,7 @@ class Source:
     """One file; documents and script are made when first asked for."""
 
     __slots__ = (
-        *("_documents", "_lines", "_script"),
+        *("_command_line", "_documents", "_lines", "_script"),
         *("environment", "language", "name", "text"),
     )
 
@@ -67,6 +68,7 @@ class Source:
         language: Language | None = None,
         *,
         environment: Mapping[str, str] | None = None,
+        command_line: "CommandLine | None" = None,
     ) -> None:
         """Take the text of a file.
 
@@ -75,8 +77,10 @@ class Source:
             text: its whole text.
             language: guessed unless it is given.
             environment: variables that its launch script sets.
+            command_line: what a script starts it with.
 
         """
+        self._command_line = command_line
         self.name = name
         self.text = text
         self.environment: Mapping[str, str] = environment or {}
@@ -111,7 +115,11 @@ class Source:
         if self._documents is None:
             language = None if self.language == "shell" else self.language
             self._documents = load_documents(
-                self.name, self.text, language, self._find_module
+                self.name,
+                self.text,
+                language,
+                self._find_module,
+                self._command_line,
             )
         return self._documents
 

@@ -16,6 +16,7 @@ from speccheck.validator.sources.documents.document import (
     TreeNode,
     too_deep,
 )
+from speccheck.validator.sources.python.command_line import CommandLine
 from speccheck.validator.sources.python.interpreter import (
     Interpreter,
     Recorded,
@@ -244,7 +245,10 @@ def _reason(value: Evaluated) -> str:
 
 
 def load_python(
-    name: str, text: str, find: FindModule | None = None
+    name: str,
+    text: str,
+    find: FindModule | None = None,
+    command_line: CommandLine | None = None,
 ) -> list[Document]:
     """Return the configurations of a Python file, in the order of their lines.
 
@@ -252,6 +256,7 @@ def load_python(
         name: of the file.
         text: the whole text.
         find: how the modules of its repository are found; None to follow none.
+        command_line: what the file is started with, where that is known.
 
     Raises:
         ReadError: the text is no Python of this release, too long, or does too much.
@@ -269,11 +274,11 @@ def load_python(
     try:
         tree = parsed(text)
         try:
-            return _documents(name, text, tree, find)
+            return _documents(name, text, tree, find, command_line)
         except (TooMuch, RecursionError):
             if find is None:
                 raise
-            return _documents(name, text, tree, None)
+            return _documents(name, text, tree, None, command_line)
     except SyntaxError as error:
         at = (error.lineno, error.offset or 1) if error.lineno else None
         problem = f"not Python: {error.msg}"
@@ -294,10 +299,14 @@ def load_python(
 
 
 def _documents(
-    name: str, text: str, tree: ast.Module, find: FindModule | None
+    name: str,
+    text: str,
+    tree: ast.Module,
+    find: FindModule | None,
+    command_line: CommandLine | None,
 ) -> list[Document]:
     modules = Modules(name, find)
-    interpreter = Interpreter(name, modules)
+    interpreter = Interpreter(name, modules, command_line)
     interpreter.run(tree)
     drafts = [*_drafts(interpreter), *_module(tree, interpreter)]
     drafts.sort(key=lambda draft: draft.order)

@@ -12,6 +12,7 @@ from speccheck.validator.evidence.lazy_pattern import importing_lazily, lazy_pat
 from speccheck.validator.sources.documents.document import Document, Language, ReadError
 
 if TYPE_CHECKING:
+    from speccheck.validator.sources.python.command_line import CommandLine
     from speccheck.validator.sources.python.modules import FindModule
 
 # The largest published training configuration has 52 kB; a tokenizer has 10 MB. NCCL
@@ -141,6 +142,7 @@ def load_documents(
     text: str,
     language: str | None = None,
     find_module: "FindModule | None" = None,
+    command_line: "CommandLine | None" = None,
 ) -> list[Document]:
     """Return the documents of a text; more than one only in YAML.
 
@@ -149,6 +151,7 @@ def load_documents(
         text: the whole text.
         language: yaml, json, toml or python; guessed when None.
         find_module: how a Python file finds the modules of its repository.
+        command_line: what a Python file is started with.
 
     Raises:
         ReadError: the text cannot be read as that language.
@@ -164,7 +167,7 @@ def load_documents(
             from speccheck.validator.sources.documents.python_document import (  # noqa: PLC0415
                 load_python,
             )
-        return load_python(name, text, find_module)
+        return load_python(name, text, find_module, command_line)
     return _loader(language)(name, text)
 
 

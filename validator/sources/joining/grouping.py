@@ -61,7 +61,7 @@ def group(
     drafts.sort(key=lambda draft: sorted(draft.members))
     return [
         PlanFiles(
-            _in_environment(
+            _as_started(
                 [files[position] for position in sorted(draft.members)], readers
             ),
             (*draft.reasons,),
@@ -70,14 +70,12 @@ def group(
     ]
 
 
-def _in_environment(
-    files: Sequence[ReadFile], readers: Readers
-) -> tuple[ReadFile, ...]:
-    """Return the files of a plan, read with the variables that its scripts set."""
+def _as_started(files: Sequence[ReadFile], readers: Readers) -> tuple[ReadFile, ...]:
+    """Return the files of a plan, read with what its scripts set and give to them."""
+    scripts = [file for file in files if file.source.language == "shell"]
     exported = {
         variable.name: variable.value
-        for file in files
-        if file.source.language == "shell"
+        for file in scripts
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
@@ -87,11 +85,23 @@ def _in_environment(
     for file in files:
         name, text = file.status.path, file.source.text
         given = {key: exported[key] for key in exported if f"oc.env:{key}" in text}
-        if given and name not in again:
-            _, read = read_file(name, readers=readers, text=text, environment=given)
+        line = None
+        if name.endswith(_PROGRAM_SUFFIX) and scripts:
+            from speccheck.validator.sources.joining.programs import command_line  # noqa: PLC0415 - seldom
+
+            line = command_line(name, scripts)
+        if (given or line is not None) and name not in again:
+            _, read = read_file(
+                name,
+                readers=readers,
+                text=text,
+                environment=given,
+                command_line=line,
+            )
             of_plan = sum(item.status.path == name for item in files)
             again[name] = iter(read if len(read) == of_plan else ())
-        result.append(next(again[name], file) if given else file)
+        item = next(again[name], file) if name in again else file
+        result.append(item._replace(status=file.status))
     return tuple(result)
 
 
@@ -118,6 +128,10 @@ class _Names:
                     number = _target(reference.target, files, by_base)
                     if number is not None and number != position:
                         self._add(position, number)
+            for program in _programs(file):
+                number = _target(program, files, by_base)
+                if number is not None:
+                    self._add(position, number)
 
     def _add(self, source: int, target: int) -> None:
         if target not in self.down.setdefault(source, []):
@@ -408,6 +422,7 @@ def _pools(
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
 _MOST_FILES = 100
+_PROGRAM_SUFFIX = ".py"
 
 
 def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
@@ -434,6 +449,8 @@ def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]
             bases.add(os.path.basename(path))
             budget -= 1
             status, read = read_file(path, named=False, readers=readers)
+            if path.endswith(_PROGRAM_SUFFIX) and len(read) != 1:
+                continue  # which of its configurations runs is not known
             waiting += [
                 item._replace(status=item.status._replace(followed=True))
                 for item in read
@@ -464,3 +481,13 @@ def _targets(file: ReadFile) -> Iterator[str]:
     for opening in file.openings:
         if opening.target.endswith(SCRIPT_SUFFIXES):
             yield opening.target
+    yield from _programs(file)
+
+
+def _programs(file: ReadFile) -> tuple[str, ...]:
+    """Return the Python files that a script starts."""
+    if _PROGRAM_SUFFIX not in file.source.text or file.source.language != "shell":
+        return ()
+    from speccheck.validator.sources.joining.programs import programs  # noqa: PLC0415 - dear
+
+    return programs(file)

@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.python.command_line import (
+    CommandLine,
+    kind_of,
+    value_of,
+)
 from speccheck.validator.sources.python.library import (
     BUILTINS,
     add_option,
@@ -43,6 +48,7 @@ from speccheck.validator.sources.python.values import (
     Method,
     Names,
     OptionParser,
+    ParserOption,
     Position,
     Unknown,
     changed,
@@ -103,14 +109,21 @@ class Interpreter:
 
     """
 
-    def __init__(self, path: str = "", modules: Modules | None = None) -> None:
+    def __init__(
+        self,
+        path: str = "",
+        modules: Modules | None = None,
+        command_line: CommandLine | None = None,
+    ) -> None:
         """Start before the first line.
 
         Args:
             path: of the file.
             modules: those that it imports; none are followed without.
+            command_line: what the file is started with, where that is known.
 
         """
+        self._command_line = command_line
         self.module = Names(path=path)
         self.modules = modules or Modules(path, None)
         self._names_of: dict[str, Names] = {}  # of other modules, by path
@@ -973,7 +986,13 @@ class Interpreter:
             add_option(parser, arguments, named)
         elif name == "set_defaults":
             for key, value in named.items():
-                parser.options[str(key)] = fallback(value, f"--{key} is not given")
+                option = parser.options.get(key)
+                flag = f"--{key}"
+                parser.options[key] = (
+                    ParserOption((flag,), value)
+                    if option is None
+                    else option._replace(default=value)
+                )
         elif name in _PARSING:
             return self._parsed(parser, name)
         elif name in {"add_argument_group", "add_mutually_exclusive_group"}:
@@ -984,7 +1003,8 @@ class Interpreter:
         """Return what a parser gives: its options, or objects of its classes."""
         options = Block(None, self._branches)
         options.is_built = not parser.classes
-        for key, value in parser.options.items():
+        for key, option in parser.options.items():
+            value = value_of(option, self._command_line)
             options.entries[key] = BlockEntry(value, None, None)
         if not parser.classes and name != "parse_known_args":
             return options
@@ -1002,10 +1022,24 @@ class Interpreter:
             return Unknown("what the command line gives")
         block = Block(None, self._branches, item.node.name)
         block.is_built = True
+        kinds = self._kinds(item)
         for key, value in self._fields(item).items():
-            given = fallback(value, f"--{key} is not given")
+            switch = True if kinds.get(key) == "bool" else None
+            option = ParserOption((f"--{key}",), value, kinds.get(key, ""), switch)
+            given = value_of(option, self._command_line)
             block.entries[key] = BlockEntry(given, None, None)
         return block
+
+    def _kinds(self, owner: LocalClass) -> dict[str, str]:
+        """Return of which types the fields of a class of the file are."""
+        kinds: dict[str, str] = {}
+        for base in owner.bases:
+            if isinstance(base, LocalClass) and base is not owner:
+                kinds.update(self._kinds(base))
+        for item in owner.node.body:
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                kinds[item.target.id] = kind_of(item.annotation)
+        return kinds
 
     def _fields(self, owner: LocalClass) -> dict[str, Evaluated]:
         """Return the fields of a class of the file with their defaults."""

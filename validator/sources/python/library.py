@@ -1,6 +1,7 @@
 """Functions and objects of Python's own modules, and of parsers of command lines."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from speccheck.validator.sources.python.operators import (
     LONGEST_TEXT,
@@ -16,6 +17,7 @@ from speccheck.validator.sources.python.values import (
     Known,
     LocalClass,
     OptionParser,
+    ParserOption,
     Unknown,
     items_of,
 )
@@ -64,18 +66,26 @@ def add_option(
     if isinstance(destination, Known):
         name = str(destination.value)
     action = named.get("action")
-    switch = {"store_true": False, "store_false": True}
-    value = named.get("default")
-    if value is None and isinstance(action, Known) and action.value in switch:
-        value = Known(switch[str(action.value)])
-    elif value is not None and isinstance(value, Known):
-        kind = named.get("type")
-        if isinstance(value.value, str) and isinstance(kind, Imported):
-            value = applied(kind.name.rpartition(".")[2], [value]) or value
-    if value is None or (isinstance(value, Known) and value.value is None):
-        parser.options[name] = Unknown(f"{long} of the command line")
-    else:
-        parser.options[name] = fallback(value, f"{long} is not given")
+    word = action.value if isinstance(action, Known) else None
+    switch = {"store_true": True, "store_false": False}.get(str(word))
+    default = named.get("default")
+    if default is None and switch is not None:
+        default = Known(not switch)
+    typed = named.get("type")
+    kind = "str"
+    if typed is not None:
+        module, _, kind = typed.name.rpartition(".") if _is_name(typed) else ("", "", "")
+        kind = kind if module == "builtins" else ""
+    if isinstance(default, Known) and isinstance(default.value, str) and kind:
+        default = applied(kind, [default]) or default
+    if kind == "bool" or "nargs" in named or (word is not None and switch is None and word != "store"):
+        kind = ""  # several words, any text, or an action that is not followed
+    flags = (long, *(word for word in words if word != long))
+    parser.options[name] = ParserOption(flags, default, kind or "", switch)
+
+
+def _is_name(value: Evaluated) -> TypeGuard[Imported]:
+    return isinstance(value, Imported)
 
 
 def called(

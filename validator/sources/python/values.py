@@ -128,6 +128,23 @@ class LocalClass:
         self.scope = scope
 
 
+class ParserOption(Record):
+    """An option of a command line.
+
+    Attributes:
+        flags: as they may be given, the long one first.
+        default: None where there is none.
+        kind: the type of its value: int, float, str, bool; empty where not known.
+        switch: what it is where it is given without a value.
+
+    """
+
+    flags: tuple[str, ...]
+    default: "Evaluated | None"
+    kind: str = "str"
+    switch: bool | None = None
+
+
 class OptionParser:
     """A parser of command lines with its options, or with the classes it fills."""
 
@@ -135,7 +152,7 @@ class OptionParser:
 
     def __init__(self, classes: tuple["Evaluated", ...] = ()) -> None:
         """Start without options."""
-        self.options: dict[str, Evaluated] = {}
+        self.options: dict[str, ParserOption] = {}
         self.classes = classes
 
 
