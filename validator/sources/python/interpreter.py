@@ -262,13 +262,21 @@ class Interpreter:
         for _ in range(_MOST_STEPS_OF_A_NAME):
             if not isinstance(value, Imported) or not value.path:
                 return value
-            if self._catalogue.find(value.name) is not None:
+            if self._is_of_framework(value.name):
                 return value
             next_value = self._of_module(value)
             if next_value is None:
                 return value
             value = next_value
         return value
+
+    def _is_of_framework(self, name: str) -> bool:
+        """Tell whether a name is tabulated, or by its form a class of a framework."""
+        if self._catalogue.find(name) is not None:
+            return True
+        parts = name.split(".")
+        has_class = any(part[:1].isupper() and not part.isupper() for part in parts)
+        return has_class and parts[0] in self._packages
 
     def _of_module(self, imported: Imported) -> Evaluated | None:
         """Return what a name of another module stands for there; None if not known."""
