@@ -362,9 +362,7 @@ def read_file(
     source: Source | None = None
     try:
         text = _text(path, name) if text is None else text
-        source = Source(
-            name, text, environment=environment, command_line=command_line
-        )
+        source = Source(name, text, environment=environment, command_line=command_line)
         result = _read(source, readers, format_id)
     except ReadError as error:
         if not named and name.lower().endswith(_PROGRAM_SUFFIXES):

@@ -74,11 +74,17 @@ def add_option(
     typed = named.get("type")
     kind = "str"
     if typed is not None:
-        module, _, kind = typed.name.rpartition(".") if _is_name(typed) else ("", "", "")
+        module, _, kind = (
+            typed.name.rpartition(".") if _is_name(typed) else ("", "", "")
+        )
         kind = kind if module == "builtins" else ""
     if isinstance(default, Known) and isinstance(default.value, str) and kind:
         default = applied(kind, [default]) or default
-    if kind == "bool" or "nargs" in named or (word is not None and switch is None and word != "store"):
+    if (
+        kind == "bool"
+        or "nargs" in named
+        or (word is not None and switch is None and word != "store")
+    ):
         kind = ""  # several words, any text, or an action that is not followed
     flags = (long, *(word for word in words if word != long))
     parser.options[name] = ParserOption(flags, default, kind or "", switch)
@@ -173,15 +179,15 @@ def _parser(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
     return OptionParser()
 
 
-def text_method(
-    owner: Known, name: str, arguments: Sequence[Evaluated]
-) -> Evaluated:
+def text_method(owner: Known, name: str, arguments: Sequence[Evaluated]) -> Evaluated:
     """Return what a method of a text gives."""
     if name == "join" and len(arguments) == 1:
         parts = items_of(arguments[0]) or []
         texts = [item.value for item in parts if isinstance(item, Known)]
-        if texts and len(texts) == len(parts) and all(
-            isinstance(text, str) for text in texts
+        if (
+            texts
+            and len(texts) == len(parts)
+            and all(isinstance(text, str) for text in texts)
         ):
             joined = str(owner.value).join(str(text) for text in texts)
             return Known(joined[:LONGEST_TEXT], condition_of(owner, *parts))
@@ -208,7 +214,9 @@ def view_of(owner: Block, name: str) -> Evaluated:
     if name == "keys":
         values = [Known(key) for key in owner.entries]
     elif name == "items":
-        values = [_list([Known(key), item.value]) for key, item in owner.entries.items()]
+        values = [
+            _list([Known(key), item.value]) for key, item in owner.entries.items()
+        ]
     return _list(values)
 
 
