@@ -198,4 +198,6 @@ class _RenderedDocument(Document):
         if not self._rendered.unseen:
             return ""
         line, expression = self._rendered.unseen[0]
-        return f"line {line}: {expression:.60} is known only when the chart is installed"
+        return (
+            f"line {line}: {expression:.60} is known only when the chart is installed"
+        )

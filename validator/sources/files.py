@@ -4,7 +4,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.plan import leaf_names
@@ -30,6 +30,9 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 from speccheck.validator.sources.registry import Detection, Readers, template_format
+
+if TYPE_CHECKING:
+    from speccheck.validator.sources.python.command_line import CommandLine
 
 # How a value is written that may stand for no amount.
 SENTINELS = frozenset({"-1", "-1.0", "0", "0.0", "-2", "auto", "none"})
@@ -346,12 +349,14 @@ def read_file(
     readers: Readers | None = None,
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
+    command_line: "CommandLine | None" = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
     A YAML file of several documents gives one ReadFile for each that is recognised.
     With a text, `path` is what it is called, and nothing is opened. `environment` has
-    the variables that the launch script of the file sets.
+    the variables that the launch script of the file sets, `command_line` what it starts
+    a program with.
     Raises UnknownFormat for a `format_id` that no reader has.
     """
     readers = readers or Readers()
@@ -359,7 +364,7 @@ def read_file(
     source: Source | None = None
     try:
         text = _text(path, name) if text is None else text
-        source = _source(name, text, environment)
+        source = _source(name, text, environment, command_line)
         result = _read(source, readers, format_id)
     except ReadError as error:
         is_program = name.lower().endswith(_PROGRAM_SUFFIXES)
@@ -405,7 +410,12 @@ def read_file(
     ]
 
 
-def _source(name: str, text: str, environment: Mapping[str, str] | None) -> Source:
+def _source(
+    name: str,
+    text: str,
+    environment: Mapping[str, str] | None,
+    command_line: "CommandLine | None",
+) -> Source:
     """Return a file as it is; templates of charts and recipes as they are filled in."""
     if "{{" in text and name.lower().endswith((".yaml", ".yml")):
         from speccheck.validator.sources.chart import ChartTemplate, chart_of  # noqa: PLC0415 - seldom
@@ -417,7 +427,7 @@ def _source(name: str, text: str, environment: Mapping[str, str] | None) -> Sour
         from speccheck.validator.sources.recipe_file import RecipeFile  # noqa: PLC0415 - seldom
 
         return RecipeFile(name, text)
-    return Source(name, text, environment=environment)
+    return Source(name, text, environment=environment, command_line=command_line)
 
 
 def _text(path: str, name: str) -> str:

@@ -633,7 +633,11 @@ def _named_files(
         flag, _, target = word.text.rpartition("=")
         target = in_working_folder(target)
         is_known = word.resolved or ("$" in word.text and "$" not in target)
-        if (is_known or _names_a_kind(target)) and target.endswith(suffixes) and _is_path(target):
+        if (
+            (is_known or _names_a_kind(target))
+            and target.endswith(suffixes)
+            and _is_path(target)
+        ):
             place = word_place(file, target, word)
             is_opened = (flag or before) in _OPENED_AT_START and not word.file
             is_opened = is_opened and "$" not in target

@@ -128,9 +128,7 @@ def _parts(
     return (*parts,), position
 
 
-def _block(
-    actions: Sequence[_Action], position: int, depth: int
-) -> tuple[_Block, int]:
+def _block(actions: Sequence[_Action], position: int, depth: int) -> tuple[_Block, int]:
     action = actions[position]
     body, position = _parts(actions, position + 1, depth + 1)
     otherwise: tuple[_Part, ...] = ()

@@ -246,7 +246,10 @@ def _parameters(block: Block) -> Iterator[Parameter]:
     while waiting:
         statement = waiting.pop()
         if isinstance(statement, AndOr):
-            waiting += [statement.first, *(following for _, following in statement.rest)]
+            waiting += [
+                statement.first,
+                *(following for _, following in statement.rest),
+            ]
         elif isinstance(statement, Pipeline):
             waiting += statement.parts
         elif isinstance(statement, Simple | Test):

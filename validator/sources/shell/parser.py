@@ -86,9 +86,7 @@ _REDIRECTION = lazy_pattern(
 _STATEMENT_LINE = lazy_pattern(r"^[A-Za-z_]", re.MULTILINE)
 # `$(echo "$ARGS" | tr '\\n' ' ' | sed 's/  \\+/ /g')` prints its words on one line.
 _ECHO = lazy_pattern(r"[ \t\n]*echo[ \t]+(?:-n[ \t]+)?(?!-)")
-_CAT = lazy_pattern(
-    rf"[ \t\n]*cat[ \t]*<<(-?)[ \t]*(['\"\\]?)({_NAME})['\"]?[ \t]*\n"
-)
+_CAT = lazy_pattern(rf"[ \t\n]*cat[ \t]*<<(-?)[ \t]*(['\"\\]?)({_NAME})['\"]?[ \t]*\n")
 _OF_BLANKS = lazy_pattern(
     r"(?:[ \t\n]*\|[ \t]*(?:tr[ \t]+(?:-s[ \t]+)?'(?:\\n| )+'(?:[ \t]+' ')?"
     r"|sed[ \t]+(?:-[Er][ \t]+)?'s/ +\\?[+*]?/ /g'|xargs))*[ \t\n]*"
