@@ -10,8 +10,8 @@ open, as is any deprecation beside a copy of the framework: most files are of th
 release that they were written for.
 
 Where it does not apply: versions that do not have the successor yet; where the version
-is not stated, keys whose successor is newer than the oldest version tabulated; keys that
-are stated as off, and are off without it.
+is not stated, keys whose successor is newer than the oldest version tabulated; keys
+that are stated as off, and are off without it.
 
 Source: the key tables of the frameworks, by version.
 
