@@ -29,6 +29,9 @@ LEARNS = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: 
             f"hidden_size: 768\npipe_parallel_size: 1\nlr: 6e-05\n{ZERO}",
             id="what GPT-NeoX wrote for its workers",
         ),
+        pytest.param(
+            f"includes:\n  - ../module_base.yaml\n{LEARNS}", id="a module of Primus"
+        ),
     ],
 )
 def test_it_is_not_judged(

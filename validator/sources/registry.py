@@ -125,7 +125,7 @@ class Readers:
         data = document.data
         if document.declared_format:
             return Detection(document.declared_format, _DECLARED)
-        if not isinstance(data, dict) or _is_run_record(data):
+        if not isinstance(data, dict) or _is_run_record(data) or _includes_files(data):
             return None
         readers = self.of_documents(data)
         scores = [(reader.detect(document), reader.format) for reader in readers]
@@ -151,6 +151,14 @@ _RUN_RECORDS = (frozenset({"_wandb"}), frozenset({"global_num_gpus", "user_scrip
 
 def _is_run_record(data: Mapping[str, object]) -> bool:
     return any(marks <= data.keys() for marks in _RUN_RECORDS)
+
+
+def _includes_files(data: Mapping[str, object]) -> bool:
+    """Return whether it takes over files by a key that no reader follows (Primus)."""
+    names = data.get("includes")
+    return isinstance(names, list) and any(
+        isinstance(name, str) and name.endswith((".yaml", ".yml")) for name in names
+    )
 
 
 def _is_of_hydra(document: Document) -> bool:
