@@ -42,6 +42,9 @@ class Oracle(NamedTuple):
         where: further keys of the base, by a key of the example that asks for them.
         rows: further keys of the base, by relation; null takes one off.
         files: that lie beside each example.
+        elsewhere: why it is not asked about a relation, by a pattern of the source.
+        counts_processes: whether its driver reads how many the job has.
+        processes: of the job, by relation, where its example does not state them.
         argued: why it says another thing of a relation, by relation.
         later: the same, by a pattern of the source that relations name: what refuses
             them runs after it.
@@ -59,6 +62,9 @@ class Oracle(NamedTuple):
     where: Mapping[str, Mapping[str, Any]] = {}
     rows: Mapping[str, Mapping[str, Any]] = {}
     files: Mapping[str, str] = {}
+    elsewhere: Mapping[str, str] = {}
+    counts_processes: bool = False
+    processes: Mapping[str, int] = {}
     argued: Mapping[str, str] = {}
     later: Mapping[str, str] = {}
 

@@ -14,7 +14,6 @@ from oracles.drivers.serving import serve
 
 os.environ["DISABLE_VERSION_CHECK"] = "1"
 hparams = importlib.import_module("llamafactory.hparams.parser")
-training = importlib.import_module("transformers.training_args")
 
 
 def _present(*_: object, **__: object) -> None:
@@ -30,13 +29,9 @@ def check(main: Path) -> None:
     """Parse the file; machine and packages are taken to be what it asks for."""
     document = yaml.safe_load(main.read_text(encoding="utf-8"))
     with ExitStack() as stack:
-        stack.enter_context(modern_machine())
+        stack.enter_context(modern_machine(document))
         stack.enter_context(patch.object(hparams, "check_version", _present))
         stack.enter_context(patch.object(hparams, "is_torch_bf16_gpu_available", _yes))
-        if "deepspeed" in document:  # which torchrun starts, with several processes
-            mode = training.ParallelMode.DISTRIBUTED
-            place = training.TrainingArguments
-            stack.enter_context(patch.object(place, "parallel_mode", mode))
         hparams.get_train_args(document)
 
 
