@@ -14,12 +14,14 @@ class Environment(NamedTuple):
     """Where a driver runs.
 
     base: other environments whose packages it sees as well, as one copy of torch is
-    enough for all. python: the minor version of the interpreter.
+    enough for all. python: the minor version of the interpreter. files: by name, each
+    with its url and sha256, for what no package holds.
     """
 
     name: str
     base: tuple[str, ...] = ()
     python: str = "3.11"
+    files: Mapping[str, Mapping[str, str]] = {}
 
     @property
     def requirements(self) -> Path:
