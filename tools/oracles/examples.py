@@ -117,7 +117,9 @@ def _case(oracle: Oracle, row: Mapping[str, Any], name: str) -> Case:
     keys = dict(row[name])
     processes = keys.pop(WORLD, oracle.processes.get(row["id"]))
     beside = {} if processes is None else {WORLD_FILE: str(processes)}
-    return Case(f"{row['id']}/{name}", {}, configured(based(oracle, row), keys), beside)
+    document = configured(based(oracle, row), keys)
+    whole = completed(document, oracle.items) if oracle.items else document
+    return Case(f"{row['id']}/{name}", {}, whole, beside)
 
 
 def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
@@ -215,6 +217,19 @@ def configured(base: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, An
             place = _below(place, part, [] if isinstance(following, int) else {})
         _put(place, path[-1], deepcopy(value))
     return result
+
+
+def completed(value: Any, items: Mapping[str, Any], name: str = "") -> Any:  # noqa: ANN401
+    """Return a document whose lists have items of the form that their names ask for."""
+    if isinstance(value, dict):
+        return {key: completed(item, items, key) for key, item in value.items()}
+    if not isinstance(value, list) or name not in items:
+        return value
+    form = items[name]
+    return [
+        completed({**form, **(item if isinstance(item, dict) else {})}, items)
+        for item in value
+    ]
 
 
 def _below(place: Any, part: str | int, empty: Any) -> Any:  # noqa: ANN401

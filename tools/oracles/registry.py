@@ -42,6 +42,7 @@ class Oracle(NamedTuple):
         format: of its files, as speccheck names it.
         base: a small configuration that it accepts, merged below each example.
         where: further keys of the base, by a key of the example that asks for them.
+        items: what items of a list need beside the example, by the name of the list.
         rows: further keys of the base, by relation; null takes one off.
         files: that lie beside each example.
         elsewhere: why it is not asked about a relation, by a pattern of the source.
@@ -62,6 +63,7 @@ class Oracle(NamedTuple):
     counted_by: str = ""
     base: Mapping[str, Any] = {}
     where: Mapping[str, Mapping[str, Any]] = {}
+    items: Mapping[str, Mapping[str, Any]] = {}
     rows: Mapping[str, Mapping[str, Any]] = {}
     files: Mapping[str, str] = {}
     elsewhere: Mapping[str, str] = {}

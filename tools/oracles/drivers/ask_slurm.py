@@ -6,6 +6,7 @@ It is the sbatch of the machine: a package of its distribution, and none of PyPI
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import yaml
@@ -33,17 +34,21 @@ def check(main: Path) -> None:
     script = Path("job.sbatch")
     script.write_text(text if text.startswith("#!") else _script(yaml.safe_load(text)))
     Path("slurm.conf").write_text(_CLUSTER)
-    done = subprocess.run(
-        ["sbatch", "--test-only", str(script)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": os.environ["PATH"], "SLURM_CONF": str(Path("slurm.conf").resolve())},
-    )
+    done = _sbatch(Path("slurm.conf").resolve(), "--test-only", str(script))
     sys.stderr.write(done.stderr)
     if done.returncode and _NO_CONTROLLER not in done.stderr:
         lines = [line for line in done.stderr.splitlines() if "warning" not in line]
         raise Refusal(" ".join(lines[:2]))
+
+
+def _sbatch(cluster: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sbatch", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "SLURM_CONF": str(cluster)},
+    )
 
 
 def _script(options: dict[str, object]) -> str:
@@ -56,10 +61,10 @@ def _script(options: dict[str, object]) -> str:
 
 def release() -> str:
     """Return name and release of the sbatch at hand; fail where there is none."""
-    done = subprocess.run(
-        ["sbatch", "--version"], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as cluster:
+        cluster.write(_CLUSTER)
+        cluster.flush()
+        return _sbatch(Path(cluster.name), "--version").stdout.strip()
 
 
 if __name__ == "__main__":
