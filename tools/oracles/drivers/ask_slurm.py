@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from oracles.drivers.serving import serve
+from oracles.drivers.serving import NotAskable, serve
 
 _NO_CONTROLLER = "Unable to contact slurm controller"
 _CLUSTER = """\
@@ -19,7 +19,9 @@ ClusterName=oracle
 SlurmctldHost=localhost
 AuthType=auth/none
 MessageTimeout=2
-NodeName=localhost CPUs=8 State=UNKNOWN
+SelectType=select/cons_tres
+GresTypes=gpu
+NodeName=localhost CPUs=64 Gres=gpu:8 State=UNKNOWN
 PartitionName=main Nodes=localhost Default=YES
 """
 
@@ -36,6 +38,9 @@ def check(main: Path) -> None:
     Path("slurm.conf").write_text(_CLUSTER)
     done = _sbatch(Path("slurm.conf").resolve(), "--test-only", str(script))
     sys.stderr.write(done.stderr)
+    if "unrecognized option" in done.stderr:
+        message = "an option of newer releases"
+        raise NotAskable(message)
     if done.returncode and _NO_CONTROLLER not in done.stderr:
         lines = [line for line in done.stderr.splitlines() if "warning" not in line]
         raise Refusal(" ".join(lines[:2]))
