@@ -63,7 +63,7 @@ _70B = (8192, 80, 64, 8, 128, 28672, _LLAMA3)
 _405B = (16384, 126, 128, 8, 128, 53248, _LLAMA3)
 # hidden, layers, heads, key-value heads, head dimension, feed-forward, vocabulary; all
 # with gates, and with embeddings of their own at the output.
-_DIMENSIONS = {
+MODELS = {
     "llama2-7b": (4096, 32, 32, 32, 128, 11008, _LLAMA2),
     "llama2-13b": (5120, 40, 40, 40, 128, 13824, _LLAMA2),
     "llama2-70b": (8192, 80, 64, 8, 128, 28672, _LLAMA2),
@@ -248,7 +248,7 @@ def _dimensions(config: Config) -> None:
         config.apply(_DIMENSION_FIELDS)
         # What the name of a model says, where the sheet does not say it.
         name = str(config.get("model_name")).replace("-Instruct", "")
-        values = (*_DIMENSIONS[name], False, True) if name in _DIMENSIONS else ()
+        values = (*MODELS[name], False, True) if name in MODELS else ()
         note = f"the model {name} of MaxText"
         places = (config.sheet.place(("model_name",)),)
         defaults = (

@@ -65,7 +65,7 @@ _QWEN3_VOCABULARY = 151_936
 # hidden, layers, heads, key-value heads, head dimension, feed-forward, vocabulary,
 # tied embeddings. From torchtitan/models/{llama3,qwen3}/__init__.py; the feed-forward
 # size of llama3 by its formula, 2/3 x 4 x hidden x multiplier rounded up.
-_FLAVORS = {
+FLAVORS = {
     ("llama3", "8B"): (4096, 32, 32, 8, 128, 14336, _LLAMA3_VOCABULARY, False),
     ("llama3", "70B"): (8192, 80, 64, 8, 128, 28672, _LLAMA3_VOCABULARY, False),
     ("llama3", "405B"): (16384, 126, 128, 8, 128, 53248, _LLAMA3_VOCABULARY, False),
@@ -477,7 +477,7 @@ def _model(config: Config) -> None:
 def _dimensions(config: Config, name: str, flavor: str) -> None:
     for variant in _VARIANTS:
         flavor = flavor.removesuffix(variant)
-    values = _FLAVORS.get((name, flavor))
+    values = FLAVORS.get((name, flavor))
     if values is not None:
         note = f"{name} {flavor} in torchtitan"
         for leaf, value in zip(_DIMENSIONS, values, strict=True):

@@ -52,7 +52,7 @@ _QWEN_1_5B = (1536, 28, 12, 2, 128, 8960, _QWEN, True)
 _QWEN_7B = (3584, 28, 28, 4, 128, 18944, _QWEN_LARGE, False)
 # hidden, layers, heads, key-value heads, head dimension, feed-forward, vocabulary,
 # tied embeddings
-_BUILDERS = {
+BUILDERS = {
     "llama2_7b": (4096, 32, 32, 32, 128, 11008, _LLAMA2, False),
     "llama2_13b": (5120, 40, 40, 40, 128, 13824, _LLAMA2, False),
     "llama2_70b": (8192, 80, 64, 8, 128, 28672, _LLAMA2, False),
@@ -273,9 +273,9 @@ def _state_builder(config: Config, builder: str) -> None:
     name = name or builder
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
-    if name in _BUILDERS:
+    if name in BUILDERS:
         note = f"torchtune builds {name} so"
-        for leaf, value in zip(_LEAVES, _BUILDERS[name], strict=True):
+        for leaf, value in zip(_LEAVES, BUILDERS[name], strict=True):
             config.derive(leaf, value, note, _AT)
         config.turn("model.gated_feed_forward", note, _AT)
 
