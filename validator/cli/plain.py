@@ -169,6 +169,7 @@ def _judged(
         skips_unknown=request.skip_unknown,
         with_waived=line.has("sarif_include_waived"),
         remarks=audience.remarks(result),
+        quiet=line.has("quiet"),
     )
     write_reports(report_context, outputs if fixes is None else fixes.outputs, line)
     if picture is not None:
