@@ -696,10 +696,36 @@ def _rests_on(
     relation: KeyRelation, judgement: _Judgement
 ) -> tuple[tuple[StatedKey, ...], tuple[Value[Any], ...]]:
     """Return the stated keys and fields, those of the condition first."""
-    looked = [judgement.looked.get(name) for name in relation.names]
+    guilty = {*_names_of(relation.when, judgement)}
+    if relation.needs:
+        guilty |= {*_all_names(relation.needs)}
+    looked = [judgement.looked.get(name) for name in relation.names if name in guilty]
     keys = {key.place: key for item in looked if item is not None for key in item.keys}
     fields = [item.field for item in looked if item is not None]
     return tuple(keys.values()), tuple(field for field in fields if field is not None)
+
+
+def _names_of(condition: Condition, judgement: _Judgement) -> Iterator[str]:
+    """Yield the names by which a condition holds: of alternatives those that do."""
+    head = condition[0]
+    if head in {"all", "any"}:
+        for part in condition[1:]:
+            if head == "all" or judgement.holds(part):
+                yield from _names_of(part, judgement)
+    else:
+        yield from _all_names(condition)
+
+
+def _all_names(condition: Condition) -> Iterator[str]:
+    """Yield every name of a condition."""
+    if condition[0] in _GROUPS:
+        for part in condition[1:]:
+            yield from _all_names(part)
+        return
+    name, test, operand = condition
+    yield from names_in(name)
+    if isinstance(operand, str) and test in {*NUMBER_TESTS, *NAME_TESTS, *OF_POOLS}:
+        yield from names_in(operand)
 
 
 def _text(relation: KeyRelation, judgement: _Judgement) -> str:

@@ -42,10 +42,10 @@ from speccheck.validator.sources.documents.reading import load_documents, read_t
 from speccheck.validator.sources.repository import holds_package
 
 if TYPE_CHECKING:
-    from speccheck.validator.sources.python.command_line import CommandLine
-    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
+    from speccheck.validator.sources.python.command_line import CommandLine
+    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 

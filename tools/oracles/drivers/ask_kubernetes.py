@@ -47,7 +47,11 @@ def _problems(schema: Mapping[str, Any], document: Any) -> Iterator[str]:  # noq
 def _broken(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:  # noqa: ANN401
     """Yield the rules that a value breaks, and those of what stands below it."""
     for rule in schema.get(_RULES, ()):
-        if "oldSelf" not in rule["rule"] and value is not None and not _holds(rule["rule"], value):
+        if (
+            "oldSelf" not in rule["rule"]
+            and value is not None
+            and not _holds(rule["rule"], value)
+        ):
             yield f"{path}: {rule.get('message', rule['rule'])}"
     if isinstance(value, dict):
         listed = schema.get("properties", {})
@@ -79,7 +83,9 @@ def _schemas() -> dict[tuple[str, str], dict[str, Any]]:
     """Return the schema of each kind, made closed, as `kubectl apply` takes objects."""
     result = {}
     for path in sorted(Path(sys.prefix, "files").glob("*.yaml")):
-        definition = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)["spec"]
+        definition = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)[
+            "spec"
+        ]
         kind = definition["names"]["kind"]
         for version in definition["versions"]:
             schema = _closed(version["schema"]["openAPIV3Schema"])

@@ -27,14 +27,23 @@ transformers = importlib.import_module("transformers")
 
 _MODEL, _DATA = "m", "identity"  # as the base of the examples names them
 _ALPACA = {"instruction": "a", "input": "", "output": "b"}
-_PAIRS: dict[str, Any] = {"instruction": "a", "input": "", "chosen": "b", "rejected": "c"}
+_PAIRS: dict[str, Any] = {
+    "instruction": "a",
+    "input": "",
+    "chosen": "b",
+    "rejected": "c",
+}
 _KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pt": ({"text": "a b c " * 2000}, {"columns": {"prompt": "text"}}),
     "dpo": (
         _PAIRS,
         {
             "ranking": True,
-            "columns": {"prompt": "instruction", "chosen": "chosen", "rejected": "rejected"},
+            "columns": {
+                "prompt": "instruction",
+                "chosen": "chosen",
+                "rejected": "rejected",
+            },
         },
     ),
     "kto": (

@@ -68,4 +68,6 @@ def words() -> Any:  # noqa: ANN401
 def rows(columns: dict[str, object], count: int = 8) -> Any:  # noqa: ANN401
     """Return a data set of equal rows."""
     datasets = importlib.import_module("datasets")
-    return datasets.Dataset.from_dict({name: [v] * count for name, v in columns.items()})
+    return datasets.Dataset.from_dict(
+        {name: [v] * count for name, v in columns.items()}
+    )
