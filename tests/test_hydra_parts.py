@@ -24,6 +24,14 @@ LEARNS = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: 
             f"_wandb:\n  value:\n    cli_version: 0.23.1\n{LEARNS}",
             id="what Weights & Biases wrote of a run",
         ),
+        pytest.param(
+            f"global_num_gpus: 8\nuser_script: train.py\nnum_layers: 12\n"
+            f"hidden_size: 768\npipe_parallel_size: 1\nlr: 6e-05\n{ZERO}",
+            id="what GPT-NeoX wrote for its workers",
+        ),
+        pytest.param(
+            f"includes:\n  - ../module_base.yaml\n{LEARNS}", id="a module of Primus"
+        ),
     ],
 )
 def test_it_is_not_judged(

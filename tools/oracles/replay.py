@@ -34,7 +34,7 @@ from oracles.registry import HERE, ROOT, Oracle, Registry, registry
 
 PAGE = ROOT / "docs" / "oracles.md"
 ARGUED = HERE / "argued.yaml"
-_SHARED = ("serving.py", "machine.py")
+_SHARED = ("serving", "machine", "tiny")  # modules of drivers
 
 
 def main() -> int:
@@ -80,7 +80,9 @@ def _question(oracle: Oracle, known: Registry) -> str:
     environment = known.environments[oracle.environment]
     names = (oracle.environment, *environment.base)
     files = [known.environments[name].requirements for name in names]
-    files += [oracle.driver, *(oracle.driver.with_name(name) for name in _SHARED)]
+    text = oracle.driver.read_text(encoding="utf-8")
+    used = [name for name in _SHARED if name in text]
+    files += [oracle.driver, *(oracle.driver.with_name(f"{name}.py") for name in used)]
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
@@ -93,7 +95,9 @@ def _report(
     plain = published(options.files / oracle.format) if options.files else []
     base = Case("base", {}, oracle.base)
     cases = (*example_cases(rows), *text_cases(plain))
-    with_files = [case._replace(beside=oracle.files) for case in (base, *cases)]
+    with_files = [
+        case._replace(beside={**oracle.files, **case.beside}) for case in (base, *cases)
+    ]
 
     def answers_of(cases: Sequence[Case]) -> list[Answer]:
         kept = FOLDER / "answers" / f"{oracle.name}.jsonl"

@@ -168,6 +168,11 @@ class KeyRow(Record):
         defaults = (str(step[1]) for step in self.defaults if len(step) > 1)
         return WORKED_OUT if is_below and str(value) in defaults else ""
 
+    def asks_nothing(self, value: object) -> bool:
+        """Return whether a value is null, or off where the key is off without it."""
+        defaults = {step[1] for step in self.defaults if len(step) > 1}
+        return value is None or (value is False and not any(defaults))
+
 
 class KeyPolicy(Record):
     """What happens to an unknown key below `section`, in `versions` or in all."""

@@ -144,6 +144,8 @@ _SKIPPED_FILES = frozenset(
 )
 # Where tools keep what is theirs: nobody looks for a configuration there.
 _OF_TOOLS = frozenset({".git", ".hg", ".svn", "__pycache__"})
+# How files of make and just end, in lower case: GNUmakefile too.
+RECIPE_FILES = ("makefile", "justfile", ".just")
 _LARGEST_PROGRAM = 2_000_000  # bytes; larger ones are not followed
 _ADAPTER = "model.adapter"
 _MAXIMUM_FILES = 100_000
@@ -335,7 +337,7 @@ def _may_state_settings(path: str) -> bool:
 def is_searched(name: str) -> bool:
     """Return whether a file of that name is read where its folder is given."""
     is_shown = not name.startswith(".") or name.startswith(".env")
-    is_suffix = name.lower().endswith(SEARCHED_SUFFIXES)
+    is_suffix = name.lower().endswith((*SEARCHED_SUFFIXES, *RECIPE_FILES))
     return is_suffix and is_shown and name not in _SKIPPED_FILES
 
 
@@ -363,10 +365,11 @@ def read_file(
     source: Source | None = None
     try:
         text = _text(path, name) if text is None else text
-        source = Source(name, text, environment=environment, command_line=command_line)
+        source = _source(name, text, environment, command_line)
         result = _read(source, readers, format_id)
     except ReadError as error:
-        if not named and name.lower().endswith(_PROGRAM_SUFFIXES):
+        is_program = name.lower().endswith(_PROGRAM_SUFFIXES)
+        if not named and (is_program or error.kind == "empty"):
             return _unrecognised(name, named=False), []
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
         if error.kind == "syntax" and is_printed:
@@ -375,7 +378,8 @@ def read_file(
     if not result and format_id is not None and named:
         return _of_other_format(source, readers, format_id), []
     if not result:
-        return _unrecognised(name, named=named), []
+        status = _unrecognised(name, named=named)
+        return _with_limit(status, source), []
     detection = result[0].detection
     status = FileStatus(
         name,
@@ -423,6 +427,26 @@ def _unsure(name: str, items: Iterable[_Recognised]) -> Iterator[str]:
     yield f"{name}: {len(lines)} {noun} {verb} not known from its text: {shown}{rest}"
 
 
+def _source(
+    name: str,
+    text: str,
+    environment: Mapping[str, str] | None,
+    command_line: "CommandLine | None",
+) -> Source:
+    """Return a file as it is; templates of charts and recipes as they are filled in."""
+    if "{{" in text and name.lower().endswith((".yaml", ".yml")):
+        from speccheck.validator.sources.chart import ChartTemplate, chart_of  # noqa: PLC0415 - seldom
+
+        chart = chart_of(name)
+        if chart is not None:
+            return ChartTemplate(name, text, chart)
+    if name.rpartition("/")[2].lower().endswith(RECIPE_FILES):
+        from speccheck.validator.sources.recipe_file import RecipeFile  # noqa: PLC0415 - seldom
+
+        return RecipeFile(name, text)
+    return Source(name, text, environment=environment, command_line=command_line)
+
+
 def _text(path: str, name: str) -> str:
     return read_stream(name, sys.stdin.buffer) if path == "-" else read_text(path)
 
@@ -465,7 +489,22 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
 
-_MOST_UNSURE = 3  # that a message names
+def _with_limit(status: FileStatus, source: Source) -> FileStatus:
+    """Say of a script that nothing was found in how much of it was read."""
+    if not source.is_script:
+        return status
+    from speccheck.validator.sources.shell.script import MAX_CHARACTERS  # noqa: PLC0415 - scripts alone
+
+    if len(source.text) <= MAX_CHARACTERS:
+        return status
+    message = (
+        f"{source.name}: no launch in its first {MAX_CHARACTERS:,} characters, and "
+        "no more of a script is read; give the part that starts the training"
+    )
+    return status._replace(message=message)
+
+
+_MOST_UNSURE = 3  # values that a message names
 _SURE = 0.7  # at which a format is believed over the one that the user names
 
 
@@ -483,15 +522,17 @@ def _of_other_format(source: Source, readers: Readers, format_id: str) -> FileSt
 def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Recognised]:
     if format_id is not None:
         return _read_as(source, readers, format_id)
-    if not source.name.lower().endswith(SEARCHED_SUFFIXES):
+    if not source.name.lower().endswith((*SEARCHED_SUFFIXES, *RECIPE_FILES)):
         captured = _read_capture(source, readers)
         if captured is not None:
             return [captured]
-    if source.language == "shell":
+    if source.is_script:
         detection = readers.detect_script(source)
         reader = readers.find(detection.format) if detection else None
         if detection is None or reader is None:
             return []
+        if source.language == "make" and reader.role == "environment":
+            return []  # variables of a build that launches nothing
         return [_read_script(source, readers, detection, reader.role)]
     result: list[_Recognised] = []
     for document in source.documents:

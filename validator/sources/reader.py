@@ -5,6 +5,7 @@ A reader takes a `Source` (a file with its documents or its script) and gives a
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,15 +42,16 @@ from speccheck.validator.sources.documents.reading import load_documents, read_t
 from speccheck.validator.sources.repository import holds_package
 
 if TYPE_CHECKING:
-    from speccheck.validator.sources.python.command_line import CommandLine
-    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
+    from speccheck.validator.sources.python.command_line import CommandLine
+    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
-Language = Literal["yaml", "json", "toml", "python", "shell"]
+Language = Literal["yaml", "json", "toml", "python", "shell", "make"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
+_HOLE = lazy_pattern(r"\$\{\w+\}")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
 
@@ -90,6 +92,11 @@ class Source:
         self._lines: list[str] | None = None
 
     @property
+    def is_script(self) -> bool:
+        """Whether it holds commands: a script, or the recipes of a Makefile."""
+        return self.language in {"shell", "make"}
+
+    @property
     def own_text(self) -> str:
         """The text; of a script in a document, the script alone."""
         return self.text
@@ -113,7 +120,7 @@ class Source:
     def documents(self) -> list[Document]:
         """The documents of a YAML, JSON or TOML file; raises ReadError."""
         if self._documents is None:
-            language = None if self.language == "shell" else self.language
+            language = None if self.is_script else self.language
             self._documents = load_documents(
                 self.name,
                 self.text,
@@ -307,6 +314,21 @@ class Reference(Record):
     place: Place
     replaces: tuple[str, ...] = ()
     is_opened: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the job knows a part of the path: `configs/$TASK.yaml`."""
+        return "${" in self.target
+
+    def may_mean(self, path: str) -> bool:
+        """Return whether a path ends as the named one does, whatever is open in it."""
+        if not self.is_open:
+            return self.target.rpartition("/")[2] == path.rpartition("/")[2]
+        parts = _HOLE.split(self.target.removeprefix("./"))
+        if not path.endswith(parts[-1]):
+            return False
+        pattern = "[^/]*".join(map(re.escape, parts))
+        return re.search(f"(?:^|/){pattern}$", path) is not None
 
 
 class Parent(Record):
