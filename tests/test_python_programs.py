@@ -379,3 +379,32 @@ def find(tree: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 - JSON
         elif isinstance(item, list):
             waiting += item
     raise KeyError(name)
+
+
+def test_what_is_not_known_is_counted_with_its_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"""
+        {HEAD.strip()}
+        settings = read()
+        TrainingArguments(
+            "out",
+            bf16=True,
+            max_steps=settings["steps"],
+            seed=settings["seed"],
+        )
+    """
+    write(tmp_path, {"train.py": text})
+    assert main([str(tmp_path / "train.py")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "2 values are not known from its text: max_steps (line 7), seed" in shown
+
+
+def test_a_fix_leaves_what_is_no_literal_alone(repository: Path) -> None:
+    """What another module or an expression gives is not written over."""
+    program = f"{HEAD}from settings import S\nTrainingArguments('out', **S)\n"
+    module = "S = {'bf16': True, 'fp16': True, 'max_steps': 300}\n"
+    write(repository, {"train.py": program, "settings.py": module})
+    assert main([str(repository / "train.py"), "--fix", "--unsafe-fixes"]) == 1
+    assert (repository / "train.py").read_text() == program
+    assert (repository / "settings.py").read_text() == module

@@ -12,7 +12,7 @@ from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.references import BrokenReference, References
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
-from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value import Value, dotted
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import (
     MAXIMUM_BYTES,
@@ -227,6 +227,7 @@ class _Recognised(Record):
     merges: bool = False
     openings: tuple[Opening, ...] = ()
     references: References = References()
+    unsure: tuple[tuple[int, str], ...] = ()  # lines and keys of values not known
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -386,12 +387,7 @@ def read_file(
         detection.confidence,
         runner_up=detection.runner_up,
         named=named,
-        message="; ".join(
-            f"{gap.place.file}: {gap.reason}"
-            for item in result
-            for gap in item.gaps
-            if gap.is_inherited
-        ),
+        message="; ".join((*_inherited(result), *_unsure(name, result))),
     )
     return status, [
         ReadFile(
@@ -408,6 +404,27 @@ def read_file(
         )
         for item in result
     ]
+
+
+def _inherited(items: Iterable[_Recognised]) -> Iterator[str]:
+    """Yield what is not known of the files from which others inherit."""
+    for item in items:
+        for gap in item.gaps:
+            if gap.is_inherited:
+                yield f"{gap.place.file}: {gap.reason}"
+
+
+def _unsure(name: str, items: Iterable[_Recognised]) -> Iterator[str]:
+    """Yield how many values of a program are not known, with the first lines."""
+    unsure = dict.fromkeys(pair for item in items for pair in item.unsure)
+    if not unsure:
+        return
+    lines = sorted(unsure)
+    shown = ", ".join(f"{key} (line {line})" for line, key in lines[:_MOST_UNSURE])
+    more = len(lines) - _MOST_UNSURE
+    rest = f" and {more} more" if more > 0 else ""
+    noun, verb = ("value", "is") if len(lines) == 1 else ("values", "are")
+    yield f"{name}: {len(lines)} {noun} {verb} not known from its text: {shown}{rest}"
 
 
 def _source(
@@ -487,6 +504,7 @@ def _with_limit(status: FileStatus, source: Source) -> FileStatus:
     return status._replace(message=message)
 
 
+_MOST_UNSURE = 3  # values that a message names
 _SURE = 0.7  # at which a format is believed over the one that the user names
 
 
@@ -590,6 +608,11 @@ def _read_document(
         reader.merges,
         openings,
         _references(document.name, (reading, *inner), broken),
+        unsure=tuple(
+            (span.line, dotted(path))
+            for path in document.unsure
+            if (span := document.span(path)) is not None
+        ),
     )
 
 

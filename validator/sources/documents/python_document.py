@@ -193,7 +193,7 @@ class _Content:
         if isinstance(value, Block) and len(path) < _DEEPEST:
             if value.is_list:
                 return self._items(value, path)
-            if value.entries or value.is_built or not value.open_reason:
+            if value.entries or not value.open_reason:
                 return self._mapping(value, path)
         self.resolutions[path] = Resolution(is_known=False, note=_reason(value))
         return _PLACEHOLDER, None

@@ -196,6 +196,8 @@ class Interpreter:
             returns = self._returned_call(function)
             if function.node in self._followed and returns is None:
                 continue
+            if returns is not None:  # launchers call a recipe as it stands
+                self._handed.add(function.node)
             value = self._call_function(function, [], {}, is_outer=True)
             if returns is not None and isinstance(value, Block):
                 self._record(returns, value, function.node)
@@ -877,6 +879,8 @@ class Interpreter:
             self._build_own(callee, arguments, block)
         call = self._tabulated(callee)
         if call is None:
+            if arguments and not block.entries:
+                block.open_reason = f"{block.name} is given arguments without names"
             return block if block.is_built else self._given(block.name, node)
         block.is_built = not call.is_open
         for name, value in zip(call.positional, arguments, strict=False):
