@@ -7,8 +7,8 @@ hours.
 What passes: bf16, fp16 or fp8 compute, or weights held in a 16-bit format.
 
 Where it does not apply: adapters, reinforcement learning, debugging, trials. A format
-that no file states is left open where trainers set it in code; Megatron-LM takes it from
-its command line alone, and computes in fp32 without --bf16.
+that no file states is left open where trainers set it in code; Megatron-LM takes it
+from its command line alone, and computes in fp32 without --bf16.
 
 Source: NVIDIA H100 data sheet: dense bf16 989 TFLOPS, TF32 495, fp32 67; Micikevicius
 et al. 2018 (arXiv:1710.03740).
