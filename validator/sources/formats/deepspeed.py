@@ -140,7 +140,11 @@ def read(document: Document) -> Reading:
     state_deepspeed(sheet, document.data)
     catalogue = keys_of_format(_FORMAT)
     keyed = keyed_file(document, _FORMAT, catalogue, refuses_duplicates=True)
-    loaded_as = texts_for_values(keyed.keys, catalogue, _is_fatal)
+    loaded_as = tuple(
+        text
+        for text in texts_for_values(keyed.keys, catalogue, _is_fatal)
+        if text.fatal or text.written.lower() != "true"  # true by any release
+    )
     return Reading(sheet, keyed._replace(loaded_as=loaded_as))
 
 
