@@ -192,9 +192,6 @@ class _Table:
         for file in files:
             self._presets.update(self._preset_keys(file))
 
-<<<<<<< HEAD
-    def is_from(self, release: FrameworkVersion, names: Iterable[str]) -> bool:
-=======
     @property
     def is_open_copy(self) -> bool:
         """Whether a copy of the framework reads the files, of an unknown release."""
@@ -202,8 +199,7 @@ class _Table:
             file.is_beside_source for file in self.files
         )
 
-    def is_from(self, release: FrameworkVersion) -> bool:
->>>>>>> 294da899eaa3ffa5df3860da6798f328e05028bf
+    def is_from(self, release: FrameworkVersion, names: Iterable[str]) -> bool:
         """Return whether a key came with a release, or later: no older one has it."""
         catalogue = self.catalogue
         for name in names if self.version is None else ():
