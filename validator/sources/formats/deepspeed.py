@@ -6,10 +6,6 @@ they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.1
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-    Document,
-    ReadError,
-    load_documents,
-)
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents
 from speccheck.validator.sources.formats._config import Config, defaults_of
