@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.python.command_line import (
-    CommandLine,
+    ProgramArguments,
     kind_of,
     value_of,
 )
@@ -113,7 +113,7 @@ class Interpreter:
         self,
         path: str = "",
         modules: Modules | None = None,
-        command_line: CommandLine | None = None,
+        command_line: ProgramArguments | None = None,
     ) -> None:
         """Start before the first line.
 
@@ -764,17 +764,7 @@ class Interpreter:
     ) -> Unknown | None:
         """Add what a comprehension gives to a block; return why that is not known."""
         if level == len(node.generators):
-            if isinstance(node, ast.DictComp):
-                key = self._expression(node.key, scope)
-                value, key_at = self._expression(node.value, scope), position(node.key)
-                if not isinstance(key, Known) or not isinstance(key.value, str | int):
-                    return Unknown(self._shown(node))
-                block.entries[key.value] = BlockEntry(value, key_at, position(node))
-            else:
-                value = self._expression(node.elt, scope)
-                at = position(node.elt)
-                block.entries[len(block.entries)] = BlockEntry(value, None, at)
-            return None
+            return self._gather(node, scope, block)
         generator = node.generators[level]
         source = self._expression(generator.iter, scope)
         items = items_of(source)
@@ -801,6 +791,25 @@ class Interpreter:
             for key in block.entries.keys() - before if before is not None else ():
                 reason = Unknown(f"{self._at(node)} may leave it out")
                 block.entries[key] = block.entries[key]._replace(value=reason)
+        return None
+
+    def _gather(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: Names,
+        block: Block,
+    ) -> Unknown | None:
+        """Add one item of a comprehension to a block."""
+        if not isinstance(node, ast.DictComp):
+            value, at = self._expression(node.elt, scope), position(node.elt)
+            block.entries[len(block.entries)] = BlockEntry(value, None, at)
+            return None
+        key = self._expression(node.key, scope)
+        value = self._expression(node.value, scope)
+        if not isinstance(key, Known) or not isinstance(key.value, str | int):
+            return Unknown(self._shown(node))
+        at = position(node.key)
+        block.entries[key.value] = BlockEntry(value, at, position(node.value))
         return None
 
     def _named(self, node: ast.NamedExpr, scope: Names) -> Evaluated:
@@ -939,22 +948,42 @@ class Interpreter:
             return text_method(owner, method.name, arguments)
         if method.name in self._catalogue.chained and arguments:
             return self._chain(owner, method.name, arguments, node)
-        if method.name == "update" and not owner.is_list:
-            return self._update(owner, arguments, block, node)
-        if method.name == "get" and arguments and isinstance(arguments[0], Known):
+        value = self._read_block(owner, method.name, arguments)
+        if value is None:
+            value = self._change_block(owner, method.name, arguments, block, node)
+        return value or self._given(self._shown(node.func), node)
+
+    def _read_block(
+        self, owner: Block, name: str, arguments: Sequence[Evaluated]
+    ) -> Evaluated | None:
+        """Return what a method of a mapping or list gives, if it only reads it."""
+        if name == "get" and arguments and isinstance(arguments[0], Known):
             return item_of(owner, arguments)
-        if method.name == "copy":
+        if name == "copy":
             return owner.copied(self._branches)
-        if method.name in {"items", "keys", "values"} and not owner.is_built:
-            return view_of(owner, method.name)
+        if name in {"items", "keys", "values"} and not owner.is_built:
+            return view_of(owner, name)
+        return None
+
+    def _change_block(
+        self,
+        owner: Block,
+        name: str,
+        arguments: Sequence[Evaluated],
+        named: Block,
+        node: ast.Call,
+    ) -> Evaluated | None:
+        """Change a mapping or a list by a method; return what that gives, if known."""
+        if name == "update" and not owner.is_list:
+            return self._update(owner, arguments, named, node)
         is_here = self._branches == owner.branches[: len(self._branches)]
-        if method.name == "append" and owner.is_list and arguments and is_here:
+        if name == "append" and owner.is_list and arguments and is_here:
             at = position(node.args[0])
             owner.entries[len(owner.entries)] = BlockEntry(arguments[0], None, at)
             return Known(None)
-        if method.name.startswith(("set", "pop", "append", "extend", "insert")):
-            owner.open_reason = f"{self._at(node)} changes it by {method.name}()"
-        return self._given(self._shown(node.func), node)
+        if name.startswith(("set", "pop", "append", "extend", "insert")):
+            owner.open_reason = f"{self._at(node)} changes it by {name}()"
+        return None
 
     def _chain(
         self, owner: Block, name: str, arguments: Sequence[Evaluated], node: ast.Call

@@ -63,25 +63,25 @@ class Modules:
         if self._find is None or top in sys.stdlib_module_names:
             return None
         if (name, path) not in self._by_name:
-            found = self._find(name, path)
-            module = self._parsed(found) if found is not None else None
+            text = self._find(name, path)
+            module = self._parsed(text) if text is not None else None
             self._by_name[name, path] = module
         return self._by_name[name, path]
 
-    def _parsed(self, found: ModuleText) -> Module | None:
-        if found.path in self._by_path:
-            return self._by_path[found.path]
-        self._left -= len(found.text)
+    def _parsed(self, module_text: ModuleText) -> Module | None:
+        if module_text.path in self._by_path:
+            return self._by_path[module_text.path]
+        self._left -= len(module_text.text)
         if self._left < 0 or len(self._paths) > _MOST_MODULES:
             return None
         try:
-            tree = parsed(found.text)
+            tree = parsed(module_text.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self._by_path[found.path] = None
+            self._by_path[module_text.path] = None
             return None
         ast.increment_lineno(tree, _STRIDE * len(self._paths))
-        self._paths.append(found.path)
-        module = self._by_path[found.path] = Module(found.path, tree)
+        self._paths.append(module_text.path)
+        module = self._by_path[module_text.path] = Module(module_text.path, tree)
         return module
 
     def is_other(self, line: int) -> bool:
