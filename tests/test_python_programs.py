@@ -48,7 +48,7 @@ HEAD = "from transformers import TrainingArguments\n"
         (
             "from settings import C",
             "C().steps",
-            "from dataclasses import dataclass\n@dataclass\nclass C:\n    steps: int = 6",
+            "import dataclasses as d\n@d.dataclass\nclass C:\n    steps: int = 6",
             6,
         ),
         (
@@ -115,10 +115,11 @@ def test_modules_that_do_not_end_are_given_up(repository: Path) -> None:
     loop = "\n".join(
         f"def f{n}(): return [{', '.join([f'f{n - 1}()'] * 20)}]" for n in range(1, 9)
     )
+    call = "from endless import N\nTrainingArguments(max_steps=N, seed=1)\n"
     write(
         repository,
         {
-            "train.py": f"{HEAD}from endless import N\nTrainingArguments(max_steps=N, seed=1)\n",
+            "train.py": f"{HEAD}{call}",
             "endless.py": f"def f0(): return 1\n{loop}\nN = f8()\n",
         },
     )
@@ -277,10 +278,11 @@ def test_settings_over_a_recipe(
         for item in report["findings"]
         if item["rule"] == "pipeline_starved_of_micro_batches"
     ]
-    assert starved == [
+    message = (
         "1 micro-batch on 8 pipeline stages leaves 7 / (1 + 7) = 88% of the step "
         "idle; at most 20% should be"
-    ]
+    )
+    assert starved == [message]
 
 
 def test_a_recipe_that_is_not_here_leaves_sizes_open(

@@ -9,8 +9,8 @@ from speccheck.validator.sources.launching import (
     python_program,
 )
 from speccheck.validator.sources.python.command_line import (
-    ProgramArguments,
     GivenOption,
+    ProgramArguments,
 )
 from speccheck.validator.sources.shell.script import ShellCommand, ShellWord, options
 

@@ -777,9 +777,7 @@ class Interpreter:
             return Unknown(self._shown(node))
         for item in items:
             self._bind(generator.target, item, scope)
-            wanted: bool | None = True
-            for condition in generator.ifs:
-                wanted = wanted and truth_of(self._expression(condition, scope))
+            wanted = self._is_wanted(generator, scope)
             if wanted is None and not isinstance(node, ast.DictComp):
                 return Unknown(f"{self._at(node)} may leave parts out")
             if wanted is False:
@@ -792,6 +790,14 @@ class Interpreter:
                 reason = Unknown(f"{self._at(node)} may leave it out")
                 block.entries[key] = block.entries[key]._replace(value=reason)
         return None
+
+    def _is_wanted(self, generator: ast.comprehension, scope: Names) -> bool | None:
+        """Return whether the conditions of a comprehension hold; None if not known."""
+        for condition in generator.ifs:
+            is_true = truth_of(self._expression(condition, scope))
+            if not is_true:
+                return is_true
+        return True
 
     def _gather(
         self,
@@ -897,14 +903,20 @@ class Interpreter:
             block.entries.setdefault(name, BlockEntry(value, at, at))
         if call.is_open:
             block.open_reason = f"what {call.names[0]} sets is not in this file"
-        if call.recorded == "argument":
-            for name in call.argument:
-                entry = block.entries.get(name)
-                if entry is not None and isinstance(entry.value, Block):
-                    self._record(call, entry.value, node)
-        elif call.recorded != "returned":
-            self._record(call, block, node)
+        self._record_call(call, block, node)
         return block
+
+    def _record_call(self, call: PythonCall, block: Block, node: ast.Call) -> None:
+        """Keep what a call, or one of its arguments, states."""
+        if call.recorded == "returned":
+            return
+        if call.recorded != "argument":
+            self._record(call, block, node)
+            return
+        for name in call.argument:
+            entry = block.entries.get(name)
+            if entry is not None and isinstance(entry.value, Block):
+                self._record(call, entry.value, node)
 
     def _build(
         self, callee: Imported, arguments: Sequence[Evaluated], block: Block

@@ -263,10 +263,14 @@ def _sorted(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
     known = [item for item in parts or () if isinstance(item, Known)]
     if parts is None or len(known) < len(parts) or named.entries:
         return Unknown("an order that is not known")
-    try:
-        return _list(sorted(known, key=lambda item: item.value))  # type: ignore[arg-type, return-value]
-    except TypeError:
-        return Unknown("an order that is not known")
+    condition = condition_of(*known)
+    numbers = [item.value for item in known if isinstance(item.value, int | float)]
+    texts = [item.value for item in known if isinstance(item.value, str)]
+    if len(numbers) == len(known):
+        return _list([Known(number, condition) for number in sorted(numbers)])
+    if len(texts) == len(known):
+        return _list([Known(text, condition) for text in sorted(texts)])
+    return Unknown("an order that is not known")
 
 
 def _attribute(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
