@@ -9,10 +9,9 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.run.run import read_plans, run
 from speccheck.validator.sources.context import Context
-from speccheck.validator.sources.documents.go_template import (
+from speccheck.validator.sources.documents.go_template import Rendered, Renderer
+from speccheck.validator.sources.documents.template_functions import (
     Open,
-    Rendered,
-    Renderer,
     TemplateFault,
 )
 from speccheck.validator.sources.files import FileStatus
@@ -166,10 +165,14 @@ def status(folder: Path, job: str) -> FileStatus:
     [
         "kind: {{ if .Values.gpus }}\n",
         "a: {{ .Values.gpus ? }}\n",
-        'a: {{ include "endless" . }}\n'
-        '{{ define "endless" }}{{ include "endless" . }}{{ end }}\n',
-        "a: {{ range until 9999 }}{{ range until 9999 }}{{ range until 9999 }}x"
-        "{{ end }}{{ end }}{{ end }}\n",
+        (
+            'a: {{ include "endless" . }}\n'
+            '{{ define "endless" }}{{ include "endless" . }}{{ end }}\n'
+        ),
+        (
+            "a: {{ range until 9999 }}{{ range until 9999 }}{{ range until 9999 }}x"
+            "{{ end }}{{ end }}{{ end }}\n"
+        ),
         "a: {{ div 1 0 }}\n",
     ],
     ids=["open", "sign", "recursion", "many", "zero"],
@@ -225,7 +228,9 @@ def test_a_block_of_an_open_condition_is_named() -> None:
 
 
 def test_lines_are_those_of_the_template() -> None:
-    result = whole("a: 1\n{{ range .Values.l }}\nx: {{ . }}\n{{- end }}\nb: 2\n", l=[1, 2])
+    result = whole(
+        "a: 1\n{{ range .Values.l }}\nx: {{ . }}\n{{- end }}\nb: 2\n", l=[1, 2]
+    )
     assert dict(zip(result.text.split("\n"), result.lines, strict=False)) == {
         "a: 1": 1,
         "": 2,
@@ -238,3 +243,26 @@ def test_lines_are_those_of_the_template() -> None:
 def test_a_block_without_its_end_is_refused() -> None:
     with pytest.raises(TemplateFault, match="line 2: a block without its end"):
         rendered("a\n{{ if true }}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{ $x := "ab" }}{{ range until 9000 }}{{ $x = print $x $x }}{{ end }}',
+        "{{ $x := list 1 }}{{ range until 9000 }}{{ $x = list $x $x }}{{ end }}",
+        "{{ range until 9000 }}{{ range until 9000 }}{{ end }}{{ end }}",
+    ],
+    ids=["text", "list", "turns"],
+)
+def test_nothing_grows_without_bounds(text: str) -> None:
+    with pytest.raises(TemplateFault):
+        rendered(text)
+
+
+def test_numbers_stay_those_of_go() -> None:
+    text = "{{ $x := 9 }}{{ range until 900 }}{{ $x = mul $x $x }}{{ end }}{{ $x }}"
+    assert rendered(text) == "9223372036854775807"
+
+
+def test_brackets_that_open_only_cost_little() -> None:
+    assert rendered("{{" * 200_000) == "{{" * 200_000

@@ -118,8 +118,10 @@ def failures(folder: Path, text: str) -> set[tuple[str, str]]:
             {
                 (
                     "key_refused",
-                    "micro_train_batch_szie is no key of openrlhf; did you mean "
-                    "micro_train_batch_size?",
+                    (
+                        "micro_train_batch_szie is no key of openrlhf; did you mean "
+                        "micro_train_batch_size?"
+                    ),
                 )
             },
         ),

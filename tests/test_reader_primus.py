@@ -91,9 +91,7 @@ PRESETS = {
 
 def test_presets_are_read_where_they_lie(tmp_path: Path) -> None:
     text = EXPERIMENT.replace("FRAMEWORK", "megatron")
-    plan = plan_in(
-        tmp_path, "examples/a/e.yaml", **PRESETS, examples__a__e_yaml=text
-    )
+    plan = plan_in(tmp_path, "examples/a/e.yaml", **PRESETS, examples__a__e_yaml=text)
     found = {
         leaf: (plan.value(leaf).value, plan.value(leaf).status)
         for leaf in (

@@ -240,7 +240,12 @@ def test_a_script_that_is_held_in_a_variable_and_written_by_echo() -> None:
         "torchrun --no-python bash body.sh\n"
     )
     (command,) = [c for c in script.commands if c.words[0].text == "python"]
-    assert [word.text for word in command.words] == ["python", "train.py", "--size", "4"]
+    assert [word.text for word in command.words] == [
+        "python",
+        "train.py",
+        "--size",
+        "4",
+    ]
     assert command.outer is not None
     assert command.outer.words[0].text == "torchrun"
 

@@ -8,8 +8,7 @@ Where it does not apply: texts of chat templates and prompts; `auto`, which is a
 `???` of OmegaConf is left open where no launch is at hand: the framework stops where it
 is not filled. A variable in capitals is left to a script.
 
-Source: OmegaConf (`???`), Helm and Jinja (`{{ }}`); formats without interpolation take
-`${...}` as it stands.
+Source: OmegaConf (`???`), Helm and Jinja (`{{ }}`); others take `${...}` as it stands.
 
 Bad::
 
@@ -93,7 +92,8 @@ def _unfilled(file: KeyedFile, stated: StatedKeys) -> Iterator[StatedKey]:
             continue
         is_text = any(word in str(key.path[-1]) for word in _TEXTS)
         is_open = file.format in _WITH_VARIABLES and "$" in value
-        if not is_text and not is_open and key.path not in filled:
+        is_read = is_open or file.refers_to_itself(value) or key.path in filled
+        if not is_text and not is_read:
             yield key
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import yaml
 
+from constraints_page import constraints
 from oracles.asking import Answer, Case, NoOracle, kept_answers
 from oracles.edited import (
     TextResult,
@@ -29,6 +30,7 @@ from oracles.edited import (
 )
 from oracles.environments import FOLDER, NotBuilt, python_of
 from oracles.examples import example_cases, example_results, examples
+from oracles.ledger import draws, ledger_lines
 from oracles.page import OracleReport, page
 from oracles.registry import HERE, ROOT, Oracle, Registry, registry
 
@@ -54,7 +56,9 @@ def main() -> int:
         if not options.only or oracle.name in options.only
     ]
     argued = yaml.safe_load(ARGUED.read_text(encoding="utf-8")) or {}
-    text = page(reports, argued)
+    results = [row for report in reports for row in report.examples]
+    ledger = ledger_lines(constraints(), results, draws())
+    text = page(reports, argued) + "\n" + "\n".join(ledger) + "\n"
     if options.print or options.only:
         print(text)
     else:

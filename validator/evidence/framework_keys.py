@@ -170,8 +170,11 @@ class KeyRow(Record):
 
     def asks_nothing(self, value: object) -> bool:
         """Return whether a value is null, or off where the key is off without it."""
-        defaults = {step[1] for step in self.defaults if len(step) > 1}
-        return value is None or (value is False and not any(defaults))
+        is_off = value is False or (isinstance(value, str) and value.lower() == "no")
+        defaults = [step[1] for step in self.defaults if len(step) > 1]
+        return value is None or (
+            is_off and all(not item or str(item).lower() == "no" for item in defaults)
+        )
 
 
 class KeyPolicy(Record):

@@ -192,6 +192,13 @@ class _Table:
         for file in files:
             self._presets.update(self._preset_keys(file))
 
+    @property
+    def is_open_copy(self) -> bool:
+        """Whether a copy of the framework reads the files, of an unknown release."""
+        return self.version is None and any(
+            file.is_beside_source for file in self.files
+        )
+
     def is_from(self, release: FrameworkVersion, names: Iterable[str]) -> bool:
         """Return whether a key came with a release, or later: no older one has it."""
         catalogue = self.catalogue
@@ -596,6 +603,9 @@ def _judged(
         only_from = relation.since if holds is None else ""
     if relation.kind == "removed" and not only_from and own.version is None:
         only_from = own.catalogue.newest  # older ones had it: docs/decisions/0013
+    is_warning = relation.kind in {"warned", "deprecated"}
+    if is_warning and not only_from and own.is_open_copy:
+        only_from = own.catalogue.newest
     for within in own.items(relation.within) if relation.within else [()]:
         judgement = _Judgement(tables, own, plan, within)
         match = _match(relation, judgement)

@@ -201,6 +201,12 @@ class KeyedFile(Record):
             table.is_open(key.path) for key in self.unknown
         )
 
+    def refers_to_itself(self, text: str) -> bool:
+        """Return whether the loader reads another key of the file for a text."""
+        name = text.strip().removeprefix("${").removesuffix("}")
+        is_resolved = self.loader is not None and self.loader.interpolates
+        return is_resolved and any(dotted(key.path) == name for key in self.keys)
+
     def _is_of_fork(self, key: StatedKey) -> bool:
         """Return whether the program at hand adds a key to those of its framework."""
         return self.parser is not None and self.parser.adds(str(key.path[0]))

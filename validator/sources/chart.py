@@ -16,13 +16,12 @@ from speccheck.validator.sources.documents.document import (
     LineTable,
     ReadError,
 )
-from speccheck.validator.sources.documents.go_template import (
+from speccheck.validator.sources.documents.go_template import Rendered, Renderer
+from speccheck.validator.sources.documents.reading import load_documents, read_text
+from speccheck.validator.sources.documents.template_functions import (
     Open,
-    Rendered,
-    Renderer,
     TemplateFault,
 )
-from speccheck.validator.sources.documents.reading import load_documents, read_text
 from speccheck.validator.sources.reader import Source
 
 CHART, VALUES, TEMPLATES = "Chart.yaml", "values.yaml", "templates"

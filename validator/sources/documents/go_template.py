@@ -7,17 +7,24 @@ text as `${expression}`; a block whose condition is open is not rendered, and na
 Sources: Go text/template; helm.sh/docs/chart_template_guide; Masterminds/sprig v3.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.documents.template_functions import (
+    FUNCTIONS,
+    MOST_CHARACTERS,
+    TAKE_OPEN,
+    Open,
+    TemplateFault,
+    demand_bounds,
+    is_true,
+    text_of,
+)
 
 _MOST_STEPS = 100_000
-_MOST_CHARACTERS = 2_000_000
 _DEEPEST = 40
-_ACTION = lazy_pattern(r"\{\{(-(?=\s))?(.*?)((?<=\s)-)?\}\}", re.DOTALL)
 _TOKEN = lazy_pattern(
     r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*\"|`[^`]*`)"
     r"|(?P<number>-?\d+(?:\.\d+)?)"
@@ -27,16 +34,6 @@ _TOKEN = lazy_pattern(
 )
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 _ESCAPE = lazy_pattern(r"\\(.)")
-
-
-class TemplateFault(Exception):  # noqa: N818 - of the text, not of speccheck
-    """A template that this subset does not read; the text says what of it."""
-
-
-class Open(Record):
-    """A value that only the installation knows: the expression that gives it."""
-
-    expression: str
 
 
 class Rendered(Record):
@@ -77,15 +74,21 @@ _BLOCKS = frozenset({"if", "range", "with", "define", "block"})
 def _actions(text: str) -> Iterator[_Action]:
     """Yield plain text and actions, blanks trimmed where a dash asks for it."""
     position, line, trims = 0, 1, False
-    for match in _ACTION.finditer(text):
-        plain = text[position : match.start()]
-        yield from _plain(plain, line, left=trims, right=match[1] is not None)
+    while (start := text.find("{{", position)) >= 0:
+        end = text.find("}}", start)
+        if end < 0:
+            break
+        words = text[start + 2 : end]
+        trims_before = words[:1] == "-" and words[1:2].isspace()
+        plain = text[position:start]
+        yield from _plain(plain, line, left=trims, right=trims_before)
         line += plain.count("\n")
-        words = match[2].strip()
-        if not words.startswith("/*"):
-            yield _Action(words, line)
-        line += match[0].count("\n")
-        position, trims = match.end(), match[3] is not None
+        trims = words[-1:] == "-" and words[-2:-1].isspace()
+        bare = words[trims_before : len(words) - trims].strip()
+        if not bare.startswith("/*"):
+            yield _Action(bare, line)
+        line += words.count("\n")
+        position = end + 2
     yield from _plain(text[position:], line, left=trims, right=False)
 
 
@@ -103,7 +106,8 @@ def _plain(text: str, line: int, *, left: bool, right: bool) -> Iterator[_Action
 def _parsed(actions: Sequence[_Action]) -> tuple[_Part, ...]:
     parts, position = _parts(actions, 0, 0)
     if position < len(actions):
-        raise TemplateFault(f"line {actions[position].line}: {{{{ end }}}} of nothing")
+        msg = f"line {actions[position].line}: {{{{ end }}}} of nothing"
+        raise TemplateFault(msg)
     return parts
 
 
@@ -112,7 +116,8 @@ def _parts(
 ) -> tuple[tuple[_Part, ...], int]:
     """Return the parts up to an `else` or `end` of an outer block, and where it is."""
     if depth > _DEEPEST:
-        raise TemplateFault("blocks nest too deep")
+        msg = "blocks nest too deep"
+        raise TemplateFault(msg)
     parts: list[_Part] = []
     while position < len(actions):
         action = actions[position]
@@ -144,7 +149,8 @@ def _block(actions: Sequence[_Action], position: int, depth: int) -> tuple[_Bloc
             return _Block(action, body, (block,)), position
         otherwise, position = _parts(actions, position + 1, depth + 1)
     if position >= len(actions):
-        raise TemplateFault(f"line {action.line}: a block without its end")
+        msg = f"line {action.line}: a block without its end"
+        raise TemplateFault(msg)
     return _Block(action, body, otherwise), position + 1
 
 
@@ -175,20 +181,22 @@ class Renderer:
         pieces = [*self._all(_parsed([*_actions(text)]), data, {"$": data})]
         lines: list[int] = []
         is_start = True
-        for piece, line, is_text in pieces:
+        for piece, first, is_text in pieces:
+            ended = 0
             for row in piece.splitlines(keepends=True):
                 if is_start:
-                    lines.append(line)
+                    lines.append(first + (ended if is_text else 0))
                 is_start = row.endswith("\n")
-                line += is_text and is_start
+                ended += is_start
         whole = "".join(piece for piece, _, _ in pieces)
         return Rendered(whole, (*lines,), (*self._unseen,))
 
     def _spend(self, steps: int, characters: int = 0) -> None:
         self._steps += steps
         self._length += characters
-        if self._steps > _MOST_STEPS or self._length > _MOST_CHARACTERS:
-            raise TemplateFault("it renders to more than is read")
+        if self._steps > _MOST_STEPS or self._length > MOST_CHARACTERS:
+            msg = "it renders to more than is read"
+            raise TemplateFault(msg)
 
     def _all(
         self, parts: Sequence[_Part], dot: object, names: dict[str, object]
@@ -236,6 +244,7 @@ class Renderer:
         if word == "range":
             rows = _rows(value)
             for key, item in rows:
+                self._spend(1)
                 if variables:
                     names[variables[-1]] = item
                 if len(variables) > 1:
@@ -246,8 +255,8 @@ class Renderer:
             return
         if variable is not None:
             names[variable] = value
-        body = block.body if _is_true(value) else block.otherwise
-        inner = value if word == "with" and _is_true(value) else dot
+        body = block.body if is_true(value) else block.otherwise
+        inner = value if word == "with" and is_true(value) else dot
         yield from self._all(body, inner, names)
 
     def include(self, name: object, data: object) -> object:
@@ -256,7 +265,8 @@ class Renderer:
             return Open(f"include {text_of(name)}")
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise TemplateFault("templates include each other without an end")
+            msg = "templates include each other without an end"
+            raise TemplateFault(msg)
         pieces = self._all(self.named[str(name)], data, {"$": data})
         text = "".join(piece for piece, _, _ in pieces)
         self._depth -= 1
@@ -342,22 +352,22 @@ class _Words:
         if kind == "field":
             return self._field(text)
         if kind == "name":
-            if text in _WORDS:
-                return _WORDS[text]
-            return self._called(text, ())
-        if text == "(":
-            value = self.pipeline()
-            if self._sign() != ")":
-                self._refuse("a bracket that does not close")
+            return _WORDS[text] if text in _WORDS else self._called(text, ())
+        return self._bracket(text)
+
+    def _bracket(self, text: str) -> object:
+        """Return the value of `(...)`, or of a field of it: `(index .a 0).b`."""
+        if text != "(":
+            self._refuse(f"{text!r} is not read")
+        value = self.pipeline()
+        if self._sign() != ")":
+            self._refuse("a bracket that does not close")
+        self._at += 1
+        kind, steps = (*self.tokens[self._at : self._at + 1], ("", ""))[0]
+        if kind == "field" and steps.startswith(".") and len(steps) > 1:
             self._at += 1
-            following = self.tokens[self._at : self._at + 1]
-            if following and following[0][0] == "field":
-                steps = following[0][1]
-                if steps.startswith(".") and len(steps) > 1:
-                    self._at += 1
-                    return _step(value, steps[1:].split("."), f"(...){steps}")
-            return value
-        return self._refuse(f"{text!r} is not read")
+            return _step(value, steps[1:].split("."), f"(...){steps}")
+        return value
 
     def _field(self, text: str) -> object:
         root, *steps = text.split(".")
@@ -380,17 +390,18 @@ class _Words:
             return Open("tpl")
         function = FUNCTIONS.get(name)
         if function is None or (
-            name not in _TAKE_OPEN and any(isinstance(item, Open) for item in values)
+            name not in TAKE_OPEN and any(isinstance(item, Open) for item in values)
         ):
             shown = " ".join([name, *(text_of(item) for item in values)])
             return Open(shown[:80].replace("${", "").replace("}", ""))
         try:
-            return function(*values)
+            return demand_bounds(function(*values))
         except (TypeError, ValueError, IndexError, ArithmeticError) as error:
             self._refuse(f"{name}: {error}")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise TemplateFault(f"line {self._line}: {what}")
+        msg = f"line {self._line}: {what}"
+        raise TemplateFault(msg)
 
 
 class _Method(Record):
@@ -407,12 +418,13 @@ _WORDS: dict[str, object] = {"true": True, "false": False, "nil": None}
 
 
 def _tokens(action: _Action) -> Iterator[tuple[str, str]]:
-    position, text = 0, action.text
-    while position < len(text.rstrip()):
+    position, text = 0, action.text.rstrip()
+    while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
             shown = text[position : position + 20]
-            raise TemplateFault(f"line {action.line}: {shown!r} is not read")
+            msg = f"line {action.line}: {shown!r} is not read"
+            raise TemplateFault(msg)
         yield match.lastgroup, match[match.lastgroup]
         position = match.end()
 
@@ -431,208 +443,9 @@ def _step(value: object, steps: Sequence[str], text: str) -> object:
     return Open(text.lstrip("$")) if isinstance(value, Open) else value
 
 
-def _is_true(value: object) -> bool:
-    return bool(value)
-
-
 def _rows(value: object) -> list[tuple[object, object]]:
     if isinstance(value, Mapping):
         return sorted(value.items(), key=lambda row: str(row[0]))
     if isinstance(value, list):
         return [*enumerate(value)]
     return [*enumerate(range(value))] if isinstance(value, int) else []
-
-
-def text_of(value: object) -> str:
-    """Return a value as Go prints it; what is open as `${expression}`."""
-    if isinstance(value, Open):
-        return f"${{{value.expression}}}"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, list):
-        return "[" + " ".join(text_of(item) for item in value) + "]"
-    return str(value)
-
-
-def _number(value: object) -> int:
-    """Return a value as sprig's integers take it: 0 for what is none."""
-    try:
-        return int(float(text_of(value) or 0))
-    except (ValueError, OverflowError):
-        return 0
-
-
-def _yaml(value: object) -> str:
-    from yaml import safe_dump  # noqa: PLC0415 - charts alone
-
-    if not isinstance(value, Mapping | list):
-        return "null" if value is None else text_of(value)
-    return str(safe_dump(value, sort_keys=True, width=10_000)).rstrip("\n")
-
-
-def _json(value: object) -> str:
-    from json import dumps  # noqa: PLC0415 - charts alone
-
-    return dumps(value)
-
-
-def _indented(count: object, text: object) -> str:
-    blanks = " " * min(_number(count), 200)
-    return "\n".join(blanks + row for row in text_of(text).split("\n"))
-
-
-def _default(given: object, value: object = None) -> object:
-    return value if isinstance(value, Open) or _is_true(value) else given
-
-
-def _first_true(*values: object) -> object:
-    """Return the first value that holds, else the last: Go's `or`, sprig's coalesce."""
-    for value in values:
-        if isinstance(value, Open) or _is_true(value):
-            return value
-    return values[-1] if values else None
-
-
-def _all_true(*values: object) -> object:
-    return next(
-        (item for item in values if not isinstance(item, Open) and not _is_true(item)),
-        next((item for item in values if isinstance(item, Open)), values[-1]),
-    )
-
-
-def _printed(form: object, *values: object) -> str:
-    rest = iter(values)
-    return re.sub(
-        r"%[-+0-9.]*([a-z%])",
-        lambda sign: "%" if sign[1] == "%" else _as_verb(sign[1], next(rest, None)),
-        text_of(form),
-    )
-
-
-def _as_verb(verb: str, value: object) -> str:
-    return f'"{text_of(value)}"' if verb == "q" else text_of(value)
-
-
-def _index(value: object, *steps: object) -> object:
-    for step in steps:
-        if isinstance(value, Mapping):
-            value = value.get(text_of(step))
-        elif isinstance(value, list):
-            value = value[_number(step)]
-        else:
-            return None
-    return value
-
-
-def _dict(*values: object) -> dict[str, object]:
-    pairs = zip(values[::2], values[1::2], strict=False)
-    return {text_of(key): value for key, value in pairs}
-
-
-def _sum(*values: object) -> int:
-    return sum(map(_number, values))
-
-
-def _product(*values: object) -> int:
-    result = 1
-    for value in values:
-        result *= _number(value)
-    return result
-
-
-def _quotient(left: object, right: object) -> int:
-    result = abs(_number(left)) // abs(_number(right))
-    return result if (_number(left) < 0) == (_number(right) < 0) else -result
-
-
-def _until(count: object) -> object:
-    return [*range(min(_number(count), 10_000))]
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str | list | Mapping) else 0
-
-
-def _compared(test: Callable[[float, float], bool]) -> Callable[..., bool]:
-    def compare(left: object, right: object) -> bool:
-        return test(float(text_of(left) or 0), float(text_of(right) or 0))
-
-    return compare
-
-
-def _equals(left: object, *others: object) -> bool:
-    return any(text_of(left) == text_of(other) for other in others)
-
-
-def _of_text(act: Callable[..., object]) -> Callable[..., object]:
-    """Return a function whose arguments are all taken as text."""
-    return lambda *values: act(*map(text_of, values))
-
-
-_TAKE_OPEN = frozenset({"default", "or", "and", "coalesce", "quote", "squote"})
-FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    "add": _sum,
-    "add1": lambda value: _number(value) + 1,
-    "and": _all_true,
-    "ceil": lambda value: -(-float(text_of(value)) // 1),
-    "coalesce": _first_true,
-    "contains": _of_text(lambda part, text: part in text),
-    "default": _default,
-    "dict": _dict,
-    "div": _quotient,
-    "empty": lambda value: not _is_true(value),
-    "eq": _equals,
-    "first": lambda value: _index(value, 0),
-    "float64": lambda value: float(text_of(value) or 0),
-    "floor": lambda value: float(text_of(value)) // 1,
-    "ge": _compared(lambda left, right: left >= right),
-    "get": lambda value, key: _index(value, key),
-    "gt": _compared(lambda left, right: left > right),
-    "hasKey": lambda value, key: isinstance(value, Mapping) and text_of(key) in value,
-    "hasPrefix": _of_text(lambda part, text: text.startswith(part)),
-    "hasSuffix": _of_text(lambda part, text: text.endswith(part)),
-    "indent": _indented,
-    "index": _index,
-    "int": _number,
-    "int64": _number,
-    "join": lambda sign, items: text_of(sign).join(
-        map(text_of, items if isinstance(items, list) else [items])
-    ),
-    "keys": lambda value: [*value] if isinstance(value, Mapping) else [],
-    "last": lambda value: value[-1] if isinstance(value, list) and value else None,
-    "le": _compared(lambda left, right: left <= right),
-    "len": _length,
-    "list": lambda *values: [*values],
-    "lower": _of_text(str.lower),
-    "lt": _compared(lambda left, right: left < right),
-    "max": lambda *values: max(map(_number, values)),
-    "min": lambda *values: min(map(_number, values)),
-    "mod": lambda left, right: _number(left) % _number(right),
-    "mul": _product,
-    "ne": lambda left, right: not _equals(left, right),
-    "nindent": lambda count, text: "\n" + _indented(count, text),
-    "not": lambda value: not _is_true(value),
-    "or": _first_true,
-    "print": lambda *values: "".join(map(text_of, values)),
-    "printf": _printed,
-    "quote": lambda *values: " ".join(f'"{text_of(item)}"' for item in values),
-    "replace": _of_text(lambda old, new, text: text.replace(old, new)),
-    "required": lambda _, value: Open("a required value") if value is None else value,
-    "splitList": _of_text(lambda sign, text: text.split(sign)),
-    "squote": lambda *values: " ".join(f"'{text_of(item)}'" for item in values),
-    "sub": lambda left, right: _number(left) - _number(right),
-    "ternary": lambda yes, no, test: yes if _is_true(test) else no,
-    "toJson": _json,
-    "toString": text_of,
-    "toYaml": _yaml,
-    "trim": _of_text(str.strip),
-    "trimPrefix": _of_text(lambda part, text: text.removeprefix(part)),
-    "trimSuffix": _of_text(lambda part, text: text.removesuffix(part)),
-    "trunc": lambda count, text: text_of(text)[: _number(count)],
-    "until": _until,
-    "upper": _of_text(str.upper),
-}
