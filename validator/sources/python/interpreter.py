@@ -30,6 +30,7 @@ from speccheck.validator.sources.python.library import (
 )
 from speccheck.validator.sources.python.modules import Module, Modules
 from speccheck.validator.sources.python.operators import (
+    LONGEST_LIST,
     LONGEST_TEXT,
     binary,
     compared,
@@ -768,7 +769,7 @@ class Interpreter:
         generator = node.generators[level]
         source = self._expression(generator.iter, scope)
         items = items_of(source)
-        if items is None or len(items) > _MOST_ITEMS:
+        if items is None or len(items) > LONGEST_LIST:
             for name in _assigned(generator):
                 scope.names[name] = Unknown(f"{name} goes through a list")
             for condition in generator.ifs:
@@ -806,6 +807,8 @@ class Interpreter:
         block: Block,
     ) -> Unknown | None:
         """Add one item of a comprehension to a block."""
+        if len(block.entries) >= LONGEST_LIST:
+            return Unknown("a list that is too long")
         if not isinstance(node, ast.DictComp):
             value, at = self._expression(node.elt, scope), position(node.elt)
             block.entries[len(block.entries)] = BlockEntry(value, None, at)
@@ -989,6 +992,7 @@ class Interpreter:
         if name == "update" and not owner.is_list:
             return self._update(owner, arguments, named, node)
         is_here = self._branches == owner.branches[: len(self._branches)]
+        is_here = is_here and len(owner.entries) < LONGEST_LIST
         if name == "append" and owner.is_list and arguments and is_here:
             at = position(node.args[0])
             owner.entries[len(owner.entries)] = BlockEntry(arguments[0], None, at)

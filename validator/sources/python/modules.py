@@ -13,7 +13,8 @@ from speccheck.validator.evidence.record import Record
 
 _STRIDE = 4_000_000  # more lines than a file may have characters
 _MOST_MODULES = 60
-_MOST_TEXT = 1_500_000  # characters of all modules
+_LONGEST = 300_000  # characters of a module; those of published recipes have 150,000
+_MOST_TEXT = 1_500_000  # of all modules
 
 
 class ModuleText(Record):
@@ -72,7 +73,8 @@ class Modules:
         if module_text.path in self._by_path:
             return self._by_path[module_text.path]
         self._left -= len(module_text.text)
-        if self._left < 0 or len(self._paths) > _MOST_MODULES:
+        is_long = len(module_text.text) > _LONGEST
+        if is_long or self._left < 0 or len(self._paths) > _MOST_MODULES:
             return None
         try:
             tree = parsed(module_text.text)

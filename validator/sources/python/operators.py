@@ -14,6 +14,7 @@ from speccheck.validator.sources.python.values import (
 )
 
 LONGEST_TEXT = 10_000  # characters that a text is worked out to
+LONGEST_LIST = 2_000  # items that a list is worked out to
 _LARGEST = 10**18  # as of the arithmetic of other configurations
 _HIGHEST_POWER = 64
 
@@ -78,6 +79,8 @@ def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluat
     """Return what an operator makes of two values."""
     calculate = _BINARY.get(type(operator))
     if isinstance(operator, ast.Add) and _is_list(left) and _is_list(right):
+        if len(left.entries) + len(right.entries) > LONGEST_LIST:
+            return Unknown("a list that is too long")
         return _joined(left, right)
     if not isinstance(left, Known) or not isinstance(right, Known):
         return first_unknown(left, right)
