@@ -29,6 +29,11 @@ from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _NODES = {"torchrun": ("--nnodes",), "accelerate": ("--num_machines", "num_machines")}
+_REMEDIES = {
+    "torchrun": "Add --rdzv-endpoint HOST:PORT with the address of the first node.",
+    "accelerate": "Add --main_process_ip HOST and --main_process_port PORT with the "
+    "address of the first node.",
+}
 
 
 @rule(
@@ -75,6 +80,5 @@ def rendezvous_address_missing(
         measured=endpoint.value or "none",
         required="the address of one node",
         cost="every node waits for the others until the start-up times out",
-        remedy="Add --rdzv-endpoint HOST:PORT to torchrun, --main_process_ip HOST and "
-        "--main_process_port to accelerate launch.",
+        remedy=_REMEDIES[launcher.need()],
     )

@@ -6,8 +6,8 @@ they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.1
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.reading import ReadError, load_documents
+from speccheck.validator.sources.documents.document import Document, ReadError
+from speccheck.validator.sources.documents.reading import load_documents
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.mapping import (
     Fields,
