@@ -1,4 +1,4 @@
-"""Ask LLaMA-Factory: `llamafactory-cli train FILE` up to the first step, of a tiny model.
+"""Ask LLaMA-Factory: `llamafactory-cli train FILE` of a tiny model, up to a first step.
 
 A file without `do_train` that names an engine of inference is one of
 `llamafactory-cli chat`. Data that are called `identity` are of the stage at hand.
@@ -27,14 +27,23 @@ transformers = importlib.import_module("transformers")
 
 _MODEL, _DATA = "m", "identity"  # as the base of the examples names them
 _ALPACA = {"instruction": "a", "input": "", "output": "b"}
-_PAIRS: dict[str, Any] = {"instruction": "a", "input": "", "chosen": "b", "rejected": "c"}
+_PAIRS: dict[str, Any] = {
+    "instruction": "a",
+    "input": "",
+    "chosen": "b",
+    "rejected": "c",
+}
 _KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pt": ({"text": "a b c " * 2000}, {"columns": {"prompt": "text"}}),
     "dpo": (
         _PAIRS,
         {
             "ranking": True,
-            "columns": {"prompt": "instruction", "chosen": "chosen", "rejected": "rejected"},
+            "columns": {
+                "prompt": "instruction",
+                "chosen": "chosen",
+                "rejected": "rejected",
+            },
         },
     ),
     "kto": (
