@@ -8,7 +8,7 @@ from pathlib import Path
 
 from speccheck.validator.changes.what_if.assignments import names_help
 from speccheck.validator.cli.command_table import COMMANDS
-from speccheck.validator.cli.main import EXIT_CODES, usage
+from speccheck.validator.cli.help import EXIT_CODES, commands_help, first_page
 from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.write_markdown import in_cell
@@ -73,20 +73,18 @@ def _command_line() -> str:
         "",
         f"## {_MAIN}",
         "",
-        *_fenced(usage()),
+        *_fenced(first_page()),
+        "All commands:",
+        "",
+        *_fenced(commands_help().partition("\n")[2]),
         *_tables(OPTIONS),
-        "## speccheck plan",
-        "",
-        "Takes the options above.",
-        "",
-        *_fenced(names_help()),
     ]
     shown = set()
     for command in COMMANDS:
-        if command.usage and command.usage not in shown:
+        if command.words and command.usage and command.usage not in shown:
             shown.add(command.usage)  # collectives share theirs
             lines.extend((f"## speccheck {command.name}", "", *_fenced(command.usage)))
-        elif command.usage or command.words[:1] in {(), ("plan",)}:
+        elif command.usage or not command.words:
             continue
         else:  # it is told with its group
             lines.extend((f"## speccheck {command.name}", ""))
@@ -94,7 +92,9 @@ def _command_line() -> str:
             _tables([option for option in command.options if option not in OPTIONS])
         )
         shared = [f"`{option.flag}`" for option in command.options if option in OPTIONS]
-        if shared:
+        if command.name == "plan":
+            lines.extend(_fenced(names_help()))
+        if shared and len(shared) < len(OPTIONS):
             lines.extend((f"Also, as for `{_MAIN}`: {', '.join(shared)}.", ""))
     return "\n".join(lines).rstrip() + "\n"
 
@@ -113,20 +113,19 @@ def _tables(options: Sequence[Option]) -> Iterator[str]:
         for option in options:
             if option.group == group:
                 several = "; may be repeated" if option.repeatable else ""
-                left = f"{option.flag} {option.metavar}".rstrip()
+                left = option.written
                 yield f"| `{left}` | {in_cell(option.help)}{several} |"
         yield ""
 
 
 def _exit_codes() -> str:
-    rows = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines() if "  " in line]
     lines = [
         "# Exit codes",
         "",
         _CODES_INTRODUCTION,
         "| code | meaning |",
         "| --- | --- |",
-        *(f"| {code} | {in_cell(text)} |" for code, text in rows),
+        *(f"| {code} | {in_cell(text)} |" for code, text in EXIT_CODES),
         "",
         _CODES_NOTES,
         "## What an unknown must does to it",

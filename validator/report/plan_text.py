@@ -11,7 +11,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.report.forecast_text import bar, forecast_lines, painted
-from speccheck.validator.report.style import Style, printable, wrap
+from speccheck.validator.report.style import Style, joined, printable, wrap
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.verdict import Exit, exit_of
 from speccheck.validator.report.wording import best, in_words, written
@@ -25,6 +25,7 @@ from speccheck.validator.run.plan_view import (
 from speccheck.validator.run.run import RunResult
 
 _CHANGED_NAME, _VALUES = 38, 20
+_NOT_KNOWN = "not known"
 _MOST_COLUMNS, _BAR_AT = 100, 11
 _WORDS = {
     "pass": ("passed", "good"),
@@ -155,7 +156,7 @@ def _predicted(
         yield f"\n{style.paint('forecast', 'bold')}"
     for (subject, name), left, right in rows:
         label = f"{in_words(subject)}, {in_words(name, right.unit)}"
-        yield f"  {label:<{_CHANGED_NAME}} {_shown(left)} -> {_shown(right)}"
+        yield f"  {label:<{_CHANGED_NAME}} {_change(left, right)}"
     for subject in dict.fromkeys(subject for (subject, _), _, _ in rows):
         yield from _bars(subject, before, after, style)
 
@@ -186,13 +187,22 @@ def _by_name(forecasts: tuple[Forecast, ...]) -> Mapping[tuple[str, str], Quanti
     }
 
 
+def _change(before: Quantity | None, after: Quantity | None) -> str:
+    """Return a prediction before and after, where there was none in words."""
+    old, new = _shown(before), _shown(after)
+    if old == _NOT_KNOWN:
+        return f"{new} (not known before)"
+    return f"not known any more (was {old})" if new == _NOT_KNOWN else f"{old} -> {new}"
+
+
 def _shown(quantity: Quantity | None) -> str:
-    return "not known" if quantity is None else best(quantity)
+    return _NOT_KNOWN if quantity is None else best(quantity)
 
 
 _NAME = 30
 _VALUE = 22
 _STATUS = 8
+_PLACE = " " * 6
 _COLOURS = {
     "stated": "good",
     "derived": "good",
@@ -292,7 +302,17 @@ def _row(
         pairs = zip(leaf.alternatives, shown.locations, strict=False)
         note = "; ".join(f"{text} at {_at([place], short)}" for text, place in pairs)
         places = ""
-    line = f"  {name:<{_NAME}} {value:<{_VALUE}} {status} {places}".rstrip()
+    line = f"  {name:<{_NAME}} {value:<{_VALUE}} {status}"
+    plain = f"  {name:<{_NAME}} {value:<{_VALUE}} {leaf.status:<{_STATUS}} {places}"
+    if len(plain.rstrip()) > style.width:
+        # The place gets lines of its own, and breaks between files alone.
+        places = joined(places.split(", "), ", ", style.width - len(_PLACE))
+        yield line.rstrip()
+        yield from (f"{_PLACE}{part}" for part in places.splitlines())
+        if note:
+            yield wrap(note, style.width, " " * 6)
+        return
+    line = f"{line} {places}".rstrip()
     if not note:
         yield line
     elif not places and len(line) + len(note) < style.width:
