@@ -140,9 +140,17 @@ def test_relations_of_an_oracle_that_do_not_exist_are_noticed() -> None:
     wrong = [
         f"{oracle.name}: {row}"
         for oracle in registry().oracles
-        for row in {*oracle.rows, *oracle.argued} - {e.id for e in examples(oracle)}
+        for row in {*oracle.rows, *oracle.argued, *oracle.processes}
+        - {e.id for e in examples(oracle)}
     ]
     assert wrong == []
+    unused = [
+        f"{oracle.name}: {pattern}"
+        for oracle in registry().oracles
+        for pattern, reason in oracle.elsewhere.items()
+        if reason not in {e.reason for e in examples(oracle)}
+    ]
+    assert unused == []
 
 
 def test_edits_are_drawn_by_the_seed_and_of_different_keys() -> None:
@@ -256,7 +264,9 @@ def test_what_runs_after_an_oracle_is_asked_and_argued() -> None:
         "",
         "runs where DeepSpeed starts the other machines",
     )
-    assert rows["mesh-without-engine"].reason == ""
+    assert rows["mesh-without-engine"].reason == (
+        "asks an Accelerator of several processes"
+    )
 
 
 def test_what_no_oracle_can_be_asked_says_why() -> None:
