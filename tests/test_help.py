@@ -159,7 +159,7 @@ def test_a_command_offers_no_option_that_it_ignores(
         (["fabrics", "elastic"], "efa"),
         (["profiles", "size"], "size/M"),
         (["formats", "axolotl"], "axolotl"),
-        (["models", "torchtitan", "70b"], "llama3 70B"),
+        (["models", "torchtitan", "70b"], "torchtitan:llama3/70B"),
         (["rules", "ring_forced"], "ring_forced_at_scale"),
     ],
 )

@@ -26,7 +26,7 @@ Good::
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import Cluster, Parallelism, Recovery
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _NODES = {"torchrun": ("--nnodes",), "accelerate": ("--num_machines", "num_machines")}
 _REMEDIES = {
@@ -64,6 +64,13 @@ def rendezvous_address_missing(
         where = f"each waits at {endpoint.need()}"
     else:
         if endpoint.note or parallelism.engine.value == "deepspeed":
+            return
+        if not launcher.places:
+            yield unknown(
+                f"{nodes.need():,} nodes, and main_process_ip is left to the launch",
+                missing=[endpoint.name],
+                at=nodes,
+            )
             return
         where = "main_process_ip is not set"
     yield fail(

@@ -155,25 +155,17 @@ def _formats(line: CommandLine) -> Iterator[ListRow]:
 
 
 def _models(_: CommandLine) -> Iterator[ListRow]:
-    from speccheck.validator.sources.formats import (  # noqa: PLC0415
-        maxtext,
-        torchtitan,
-        torchtune,
-    )
+    from speccheck.validator.catalogue.public_models import public_models  # noqa: PLC0415
 
-    tables: tuple[tuple[str, Mapping[str, tuple[int | bool, ...]]], ...] = (
-        ("maxtext", maxtext.MODELS),
-        (
-            "torchtitan",
-            {" ".join(name): row for name, row in torchtitan.FLAVORS.items()},
-        ),
-        ("torchtune", torchtune.BUILDERS),
-    )
-    for framework, models in tables:
-        for name, dimensions in models.items():
-            hidden, layers, heads = dimensions[:3]
-            facts = {"layers": layers, "hidden": hidden, "attention_heads": heads}
-            yield ListRow(name, (), framework, facts)
+    for model in public_models():
+        name, *aliases = model.names
+        facts = {
+            "layers": model.layers,
+            "hidden": model.hidden_size,
+            "attention_heads": model.attention_heads,
+            "billion_parameters": model.parameters and round(model.parameters / 1e9, 2),
+        }
+        yield ListRow(name, tuple(aliases), "", facts)
 
 
 _ROWS: Mapping[str, Callable[[CommandLine], Iterator[ListRow]]] = {

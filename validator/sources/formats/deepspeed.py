@@ -6,7 +6,8 @@ they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.1
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.documents.document import Document, ReadError
+from speccheck.validator.sources.documents.reading import load_documents
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.mapping import (
     Fields,
@@ -134,12 +135,28 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """Return what the file states, and what DeepSpeed does where it states nothing."""
+    document = _as_json(document)
     sheet = FactSheet.of(document)
     state_deepspeed(sheet, document.data)
     catalogue = keys_of_format(_FORMAT)
     keyed = keyed_file(document, _FORMAT, catalogue, refuses_duplicates=True)
-    loaded_as = texts_for_values(keyed.keys, catalogue, _is_fatal)
+    loaded_as = tuple(
+        text
+        for text in texts_for_values(keyed.keys, catalogue, _is_fatal)
+        if text.fatal or text.written.lower() != "true"  # true by any release
+    )
     return Reading(sheet, keyed._replace(loaded_as=loaded_as))
+
+
+def _as_json(document: Document) -> Document:
+    """Return JSON by another suffix as DeepSpeed loads it: 5e8 is a number."""
+    if document.language != "yaml" or not document.text.lstrip().startswith("{"):
+        return document
+    try:
+        (loaded,) = load_documents(document.name, document.text, "json")
+    except ReadError:
+        return document
+    return loaded
 
 
 def _is_fatal(path: KeyPath) -> bool | None:
