@@ -4,9 +4,9 @@
 `jsrun -n 2 -a 8 -g 8 -r 1`, `flux run -N 2 -n 16 -g 1`. They count up to the first line
 that is neither blank nor a comment.
 
-Sources: OpenPBS qsub(1B) and pbs_resources(7B); IBM Spectrum LSF 10.1 bsub (-n, -R span,
--gpu, -nnodes, -W) and jsrun(1) of its job step manager; Flux flux-submit(1), flux-run(1)
-and RFC 36 (directives).
+Sources: OpenPBS qsub(1B) and pbs_resources(7B); IBM Spectrum LSF 10.1 bsub (-n, -R
+span, -gpu, -nnodes, -W) and jsrun(1) of its job step manager; Flux flux-submit(1),
+flux-run(1) and RFC 36 (directives).
 """
 
 import re
@@ -116,7 +116,7 @@ def _of_command(
     texts: dict[str, str] = {}
     places: dict[str, Place] = {}
     for flag, values, word in options(words):
-        is_attached = flag[1:2] != "-" and len(flag) > 2 and flag[2].isdecimal()
+        is_attached = flag[1:2] != "-" and flag[2:3].isdecimal()
         key = flag[:2] if is_attached else flag
         if key in texts:
             continue  # behind the program stand options of its own
@@ -141,7 +141,7 @@ def _head(source: Source, system: System) -> _Given:
             continue
         for match in _OPTION.finditer(line, start + len(mark)):
             name, text = match[1], (match[2] or "").strip("\"'")
-            if system == "flux" and name[1] != "-" and len(name) > 2:
+            if system == "flux" and name[1] != "-" and name[2:]:
                 name, text = name[:2], name[2:]
             if name == "-l" and name in texts:
                 text = f"{texts[name]},{text}"
@@ -219,7 +219,7 @@ def _of_flux(given: _Given) -> BatchRequest:
 
 
 def _of_jsrun(given: _Given) -> BatchRequest:
-    """Read resource sets: `-n` of them, `-r` a host, each with `-a` tasks, `-g` GPUs."""
+    """Read resource sets: `-n`, `-r` a host, each with `-a` tasks and `-g` GPUs."""
     sets = given.count("-n", "--nrs")
     share = given.count("-r", "--rs_per_host")
     each, gpus = given.count("-a", "--tasks_per_rs"), given.count("-g", "--gpu_per_rs")
