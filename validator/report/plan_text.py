@@ -301,6 +301,7 @@ def _values(plan: PlanDump, style: Style, *, full: bool) -> Iterator[str]:
         at = _at(launch.launcher.locations, short)
         name = printable(str(launch.launcher.leaf.value))
         yield f"\n{style.paint('launch', 'bold')} {name} {at}"
+        yield wrap(printable(hidden(launch.text)), style.width, " " * 6)
         for shown in launch.account:
             yield from _row(shown.leaf.name.partition(".")[2], shown, short, style)
     if plan.variables:
