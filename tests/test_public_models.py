@@ -24,6 +24,7 @@ ROW = dict.fromkeys(HEADER, "") | {"confidence": "verified", "source": "a file"}
         ("NousResearch/Meta-Llama-3.1-8B", "axolotl", 32),
         ("/data/models/Qwen2.5-7B-Instruct", "axolotl", 28),
         ("checkpoints/meta-llama/Llama-3.2-1B", "", 16),
+        ("ZhipuAI/GLM-4.5-Air-Base-mcore", "", 46),
         ("lora_llama3_1_8b", "torchtune", 32),
         ("qlora_llama3_1_405b", "torchtune", 126),
         ("lora_qwen3_0_6b_instruct", "torchtune", 28),

@@ -89,9 +89,7 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
         os.path.join(CATALOGUES, "models", "models.tsv"), encoding="ascii"
     ) as file:
         models = compile_models(file)
-    shapes = _listed(models["shapes"])
-    names = _rendered(models["names"], 1)
-    yield compiled_path("models"), f'{{"names":{names},\n"shapes":{shapes}}}\n'
+    yield compiled_path("models"), _listed(models) + "\n"
 
 
 def compile_python_calls(table: Any) -> Any:  # noqa: ANN401 - YAML to JSON

@@ -24,21 +24,22 @@ _CONFIDENCES = frozenset({"verified", "secondary", "derived"})
 Row = dict[str, str]
 
 
-def compile_models(lines: Iterable[str]) -> dict[str, Any]:
-    """Return names in small letters with their row; raises ValueError for a bad row."""
-    names: dict[str, int] = {}
-    shapes: list[dict[str, Any]] = []
-    rows: dict[str, int] = {}
+def compile_models(lines: Iterable[str]) -> list[dict[str, Any]]:
+    """Return each shape with its names; raises ValueError for a row that is malformed.
+
+    Copies and fine-tunes of a model share its shape.
+    """
+    shapes: dict[str, dict[str, Any]] = {}
+    of_name: dict[str, str] = {}
     for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
         shape = dict(_shape(row))
         text = repr(sorted(shape.items()))
-        if text not in rows:  # copies and fine-tunes of a model share its shape
-            rows[text] = len(shapes)
-            shapes.append(shape)
+        names = shapes.setdefault(text, shape | {"names": []})["names"]
         for name in (row["name"], *filter(None, row["aliases"].split(";"))):
-            at = names.setdefault(name.lower(), rows[text])
-            _demand(row, at == rows[text], f"{name} stands twice, with two shapes")
-    return {"names": names, "shapes": shapes}
+            first = of_name.setdefault(name.lower(), text)
+            _demand(row, first == text, f"{name} stands twice, with two shapes")
+            names.append(name)
+    return list(shapes.values())
 
 
 def _shape(row: Row) -> Iterator[tuple[str, object]]:

@@ -8,7 +8,7 @@ of the model whose name they bear, where all models of that name have one shape.
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.evidence.record import Record
@@ -33,6 +33,7 @@ _ENDINGS = (
     "_varlen",
     "_varlen_attn",
 )
+_CONVERTED = "-mcore"  # weights of the same model in the layout of Megatron-Core
 _UNUSUAL = ("mla", "hybrid", "ssm", "sparse-index")
 
 
@@ -40,6 +41,7 @@ class PublicModel(Record):
     """The shape of a public model; None where its source does not say.
 
     Attributes:
+        names: as its files and copies are called.
         attention: mha, gqa, mla, hybrid or ssm, perhaps with `sliding/` in front.
         layer_class: the class of its blocks; several are parted by `;`.
         feed_forward_size: of dense layers.
@@ -47,6 +49,7 @@ class PublicModel(Record):
 
     """
 
+    names: tuple[str, ...] = ()
     attention: str = ""
     layer_class: str = ""
     layers: int | None = None
@@ -84,40 +87,46 @@ class KnownModel(Record):
 
 
 @cache
-def _catalogue() -> tuple[Mapping[str, int], list[dict[str, Any]]]:
-    compiled = read_compiled("models")
-    return compiled["names"], compiled["shapes"]
+def public_models() -> tuple[PublicModel, ...]:
+    """Return all models, in the order of their names."""
+    return tuple(PublicModel(**row) for row in read_compiled("models"))
 
 
 @cache
-def _last_parts() -> Mapping[str, frozenset[int]]:
-    """Return the rows by the last part of the names of hubs."""
-    parts: dict[str, set[int]] = {}
-    for name, row in _catalogue()[0].items():
+def _by_name() -> Mapping[str, PublicModel]:
+    return {name.lower(): model for model in public_models() for name in model.names}
+
+
+@cache
+def _by_last_part() -> Mapping[str, PublicModel | None]:
+    """Return models by the last part of the names of hubs; None where several fit."""
+    models: dict[str, PublicModel | None] = {}
+    for name, model in _by_name().items():
         if ":" not in name:
-            parts.setdefault(name.rpartition("/")[2], set()).add(row)
-    return {name: frozenset(rows) for name, rows in parts.items()}
+            last = name.rpartition("/")[2]
+            models[last] = model if models.get(last, model) is model else None
+    return models
 
 
 def known_model(name: str, framework: str = "") -> KnownModel | None:
     """Return the public model that a name in a file means; None where none surely."""
-    names, shapes = _catalogue()
-    prefix = _PREFIXES.get(framework)
+    models, prefix = _by_name(), _PREFIXES.get(framework)
     text = name.strip().rstrip("/").lower()
     if prefix is not None:
         for candidate in _own_names(text.replace(" ", "/", 1)):
-            row = names.get(f"{prefix}:{candidate}")
-            if row is not None:
-                return KnownModel(PublicModel(**shapes[row]), candidate)
-    if text in names:
-        return KnownModel(PublicModel(**shapes[names[text]]), name)
+            model = models.get(f"{prefix}:{candidate}")
+            if model is not None:
+                return KnownModel(model, candidate)
+    if text in models:
+        return KnownModel(models[text], name)
     last = text.rpartition("/")[2]
     if last == text:  # a bare word is a model of a framework, or anything
         return None
-    rows = _last_parts().get(last, frozenset())
-    if len(rows) != 1:
-        return None
-    return KnownModel(PublicModel(**shapes[min(rows)]), last)
+    for candidate in (last, last.removesuffix(_CONVERTED)):
+        model = _by_last_part().get(candidate)
+        if model is not None:
+            return KnownModel(model, candidate)
+    return None
 
 
 def _own_names(text: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.plan import leaf_names
@@ -12,7 +12,7 @@ from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.references import BrokenReference, References
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
-from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value import Value, dotted
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import (
     MAXIMUM_BYTES,
@@ -30,6 +30,9 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 from speccheck.validator.sources.registry import Detection, Readers, template_format
+
+if TYPE_CHECKING:
+    from speccheck.validator.sources.python.command_line import ProgramArguments
 
 # How a value is written that may stand for no amount.
 SENTINELS = frozenset({"-1", "-1.0", "0", "0.0", "-2", "auto", "none"})
@@ -224,6 +227,7 @@ class _Recognised(Record):
     merges: bool = False
     openings: tuple[Opening, ...] = ()
     references: References = References()
+    unsure: tuple[tuple[int, str], ...] = ()  # lines and keys of values not known
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -346,12 +350,14 @@ def read_file(
     readers: Readers | None = None,
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
+    command_line: "ProgramArguments | None" = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
     A YAML file of several documents gives one ReadFile for each that is recognised.
     With a text, `path` is what it is called, and nothing is opened. `environment` has
-    the variables that the launch script of the file sets.
+    the variables that the launch script of the file sets, `command_line` what it starts
+    a program with.
     Raises UnknownFormat for a `format_id` that no reader has.
     """
     readers = readers or Readers()
@@ -359,7 +365,7 @@ def read_file(
     source: Source | None = None
     try:
         text = _text(path, name) if text is None else text
-        source = _source(name, text, environment)
+        source = _source(name, text, environment, command_line)
         result = _read(source, readers, format_id)
     except ReadError as error:
         is_program = name.lower().endswith(_PROGRAM_SUFFIXES)
@@ -381,12 +387,7 @@ def read_file(
         detection.confidence,
         runner_up=detection.runner_up,
         named=named,
-        message="; ".join(
-            f"{gap.place.file}: {gap.reason}"
-            for item in result
-            for gap in item.gaps
-            if gap.is_inherited
-        ),
+        message="; ".join((*_inherited(result), *_unsure(name, result))),
     )
     return status, [
         ReadFile(
@@ -405,7 +406,33 @@ def read_file(
     ]
 
 
-def _source(name: str, text: str, environment: Mapping[str, str] | None) -> Source:
+def _inherited(items: Iterable[_Recognised]) -> Iterator[str]:
+    """Yield what is not known of the files from which others inherit."""
+    for item in items:
+        for gap in item.gaps:
+            if gap.is_inherited:
+                yield f"{gap.place.file}: {gap.reason}"
+
+
+def _unsure(name: str, items: Iterable[_Recognised]) -> Iterator[str]:
+    """Yield how many values of a program are not known, with the first lines."""
+    unsure = dict.fromkeys(pair for item in items for pair in item.unsure)
+    if not unsure:
+        return
+    lines = sorted(unsure)
+    shown = ", ".join(f"{key} (line {line})" for line, key in lines[:_MOST_UNSURE])
+    more = len(lines) - _MOST_UNSURE
+    rest = f" and {more} more" if more > 0 else ""
+    noun, verb = ("value", "is") if len(lines) == 1 else ("values", "are")
+    yield f"{name}: {len(lines)} {noun} {verb} not known from its text: {shown}{rest}"
+
+
+def _source(
+    name: str,
+    text: str,
+    environment: Mapping[str, str] | None,
+    command_line: "ProgramArguments | None",
+) -> Source:
     """Return a file as it is; templates of charts and recipes as they are filled in."""
     if "{{" in text and name.lower().endswith((".yaml", ".yml")):
         from speccheck.validator.sources.chart import ChartTemplate, chart_of  # noqa: PLC0415 - seldom
@@ -417,7 +444,7 @@ def _source(name: str, text: str, environment: Mapping[str, str] | None) -> Sour
         from speccheck.validator.sources.recipe_file import RecipeFile  # noqa: PLC0415 - seldom
 
         return RecipeFile(name, text)
-    return Source(name, text, environment=environment)
+    return Source(name, text, environment=environment, command_line=command_line)
 
 
 def _text(path: str, name: str) -> str:
@@ -477,6 +504,7 @@ def _with_limit(status: FileStatus, source: Source) -> FileStatus:
     return status._replace(message=message)
 
 
+_MOST_UNSURE = 3  # values that a message names
 _SURE = 0.7  # at which a format is believed over the one that the user names
 
 
@@ -580,6 +608,11 @@ def _read_document(
         reader.merges,
         openings,
         _references(document.name, (reading, *inner), broken),
+        unsure=tuple(
+            (span.line, dotted(path))
+            for path in document.unsure
+            if (span := document.span(path)) is not None
+        ),
     )
 
 

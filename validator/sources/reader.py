@@ -44,6 +44,8 @@ from speccheck.validator.sources.repository import holds_package
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
+    from speccheck.validator.sources.python.command_line import ProgramArguments
+    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
@@ -57,7 +59,7 @@ class Source:
     """One file; documents and script are made when first asked for."""
 
     __slots__ = (
-        *("_documents", "_lines", "_script"),
+        *("_command_line", "_documents", "_lines", "_script"),
         *("environment", "language", "name", "text"),
     )
 
@@ -68,6 +70,7 @@ class Source:
         language: Language | None = None,
         *,
         environment: Mapping[str, str] | None = None,
+        command_line: "ProgramArguments | None" = None,
     ) -> None:
         """Take the text of a file.
 
@@ -76,8 +79,10 @@ class Source:
             text: its whole text.
             language: guessed unless it is given.
             environment: variables that its launch script sets.
+            command_line: what a script starts it with.
 
         """
+        self._command_line = command_line
         self.name = name
         self.text = text
         self.environment: Mapping[str, str] = environment or {}
@@ -116,7 +121,13 @@ class Source:
         """The documents of a YAML, JSON or TOML file; raises ReadError."""
         if self._documents is None:
             language = None if self.is_script else self.language
-            self._documents = load_documents(self.name, self.text, language)
+            self._documents = load_documents(
+                self.name,
+                self.text,
+                language,
+                self._find_module,
+                self._command_line,
+            )
         return self._documents
 
     @property
@@ -135,6 +146,19 @@ class Source:
                 script = parse_script(self.text, known, self._find, name)
             self._script = script
         return self._script
+
+    def _find_module(self, name: str, path: str) -> "ModuleText | None":
+        """Return a module of the repository that a Python file imports."""
+        from speccheck.validator.sources.python.modules import ModuleText  # noqa: PLC0415
+        from speccheck.validator.sources.repository import find_module  # noqa: PLC0415
+
+        module = find_module(path, name) if os.path.isfile(path) else None
+        if module is None:
+            return None
+        try:
+            return ModuleText(module, read_text(module))
+        except ReadError:
+            return None
 
     def _find(self, target: str) -> "TakenFile | None":
         """Return a file that the script names; nothing for a text without a file."""
@@ -316,6 +340,7 @@ class Parent(Record):
     folders: where the loader looks, relative to the folder of the naming file.
     wins: its values replace those of the naming file, not the other way round.
     is_optional: the loader goes on without it.
+    function: that gives the values, of a Python file.
     """
 
     target: str
@@ -324,6 +349,7 @@ class Parent(Record):
     folders: tuple[str, ...] = (".",)
     wins: bool = False
     is_optional: bool = False
+    function: str = ""
 
 
 class ReadingGap(Record):

@@ -354,6 +354,11 @@ class Document:
         return ""
 
     @property
+    def function(self) -> str:
+        """The function of a program that gives it; empty for a file's own."""
+        return ""
+
+    @property
     def open_reason(self) -> str:
         """Why it may hold more keys than are seen; empty where it does not."""
         return ""

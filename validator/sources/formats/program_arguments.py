@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.formats._megatron import state_layout
 from speccheck.validator.sources.formats._overrides import program_and_arguments
 from speccheck.validator.sources.launching import (
     Leaf,
@@ -24,7 +25,7 @@ from speccheck.validator.sources.launching import (
     state_options,
     word_place,
 )
-from speccheck.validator.sources.mapping import integer_text
+from speccheck.validator.sources.mapping import integer_text, text
 from speccheck.validator.sources.reader import (
     Fact,
     FactSheet,
@@ -82,6 +83,18 @@ _SHORT = {
     "-cp": "--context_parallel_size",
     "-ep": "--expert_model_parallel_size",
     "-et": "--expert_tensor_parallel_size",
+}
+# The model is given as weights of Megatron-Core, or as those of a hub.
+_OF_SWIFT = {
+    "max_length": _LEAVES["seq_length"],
+    "decoder_first_pipeline_num_layers": Leaf(
+        "parallelism.first_stage_layers", integer_text
+    ),
+    "decoder_last_pipeline_num_layers": Leaf(
+        "parallelism.last_stage_layers", integer_text
+    ),
+    "num_layers": Leaf("model.layers", integer_text),
+    **dict.fromkeys(("load", "model"), Leaf("model.name_of_model", text)),
 }
 _FEWEST = 2
 _SWIFT = "megatron"
@@ -166,8 +179,12 @@ def _facts(file: str, training: SizedCommand) -> list[Fact]:
     ):  # the total, where the share of a node is beside it
         leaves |= {name: Leaf(leaf, integer_text) for name, leaf in _GPUS.items()}
     if base_name(training.program) == _SWIFT:
-        leaves["max_length"] = _LEAVES["seq_length"]
+        leaves |= _OF_SWIFT
+        note = "megatron of ms-swift trains with Megatron-Core"
+        place = word_place(file, training.program.text, training.program)
+        sheet.derive("parallelism.engine", "megatron", note, place)
     state_options(sheet, given, leaves)
+    state_layout(sheet)
     taken = {value for _, values, _ in given.values() for value in values[:1]}
     hidden = next(
         (

@@ -62,7 +62,7 @@ def group(
     drafts.sort(key=lambda draft: sorted(draft.members))
     return [
         PlanFiles(
-            _in_environment(
+            _as_started(
                 [files[position] for position in sorted(draft.members)], readers
             ),
             (*draft.reasons,),
@@ -71,6 +71,7 @@ def group(
     ]
 
 
+<<<<<<< HEAD
 def _in_environment(
     files: Sequence[ReadFile], readers: Readers
 ) -> tuple[ReadFile, ...]:
@@ -86,6 +87,14 @@ def _in_environment(
         variable.name: variable.value
         for file in files
         if file.source.is_script and file.status.path not in taken
+=======
+def _as_started(files: Sequence[ReadFile], readers: Readers) -> tuple[ReadFile, ...]:
+    """Return the files of a plan, read with what its scripts set and give to them."""
+    scripts = [file for file in files if file.source.is_script]
+    exported = {
+        variable.name: variable.value
+        for file in scripts
+>>>>>>> bd7eca93a7f8df7d3e341508e2eb9003d68eda23
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
@@ -95,12 +104,23 @@ def _in_environment(
     for file in files:
         name, text = file.status.path, file.source.text
         given = {key: exported[key] for key in exported if f"oc.env:{key}" in text}
-        if given and name not in again:
-            _, read = read_file(name, readers=readers, text=text, environment=given)
+        line = None
+        if name.endswith(_PROGRAM_SUFFIX) and scripts:
+            from speccheck.validator.sources.joining.programs import command_line  # noqa: PLC0415 - seldom
+
+            line = command_line(name, scripts)
+        if (given or line is not None) and name not in again:
+            _, read = read_file(
+                name,
+                readers=readers,
+                text=text,
+                environment=given,
+                command_line=line,
+            )
             of_plan = sum(item.status.path == name for item in files)
             again[name] = iter(read if len(read) == of_plan else ())
-        afresh = next(again[name], file) if given else file
-        result.append(afresh._replace(status=file.status))
+        item = next(again[name], file) if name in again else file
+        result.append(item._replace(status=file.status))
     return tuple(result)
 
 
@@ -127,6 +147,10 @@ class _Names:
                     number = _target(reference, files, by_base)
                     if number is not None and number != position:
                         self._add(position, number)
+            for program in _programs(file):
+                number = _named(program, files, by_base)
+                if number is not None:
+                    self._add(position, number)
 
     def _add(self, source: int, target: int) -> None:
         if target not in self.down.setdefault(source, []):
@@ -149,6 +173,13 @@ def _target(
             if file.status.named and reference.may_mean(file.status.path)
         ]
         return given[0] if len(given) == 1 else None
+    return _named(text, files, by_base)
+
+
+def _named(
+    text: str, files: Sequence[ReadFile], by_base: dict[str, list[int]]
+) -> int | None:
+    """Return the only file of a name, or of that name at that path."""
     numbers = by_base.get(_base(text), [])
     if len(numbers) > 1:
         ending = os.path.normpath(text).lstrip("./")
@@ -447,6 +478,7 @@ def _pools(
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
 _MOST_FILES = 100
+_PROGRAM_SUFFIX = ".py"
 
 
 def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
@@ -473,6 +505,8 @@ def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]
             bases.add(os.path.basename(path))
             budget -= 1
             status, read = read_file(path, named=False, readers=readers)
+            if path.endswith(_PROGRAM_SUFFIX) and len(read) != 1:
+                continue  # which of its configurations runs is not known
             waiting += [
                 item._replace(status=item.status._replace(followed=True))
                 for item in read
@@ -505,3 +539,13 @@ def _targets(file: ReadFile) -> Iterator[str]:
     for opening in file.openings:
         if opening.target.endswith(SCRIPT_SUFFIXES):
             yield opening.target
+    yield from _programs(file)
+
+
+def _programs(file: ReadFile) -> tuple[str, ...]:
+    """Return the Python files that a script starts."""
+    if _PROGRAM_SUFFIX not in file.source.text or file.source.language != "shell":
+        return ()
+    from speccheck.validator.sources.joining.programs import programs  # noqa: PLC0415 - dear
+
+    return programs(file)
