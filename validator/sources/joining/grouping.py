@@ -71,30 +71,15 @@ def group(
     ]
 
 
-<<<<<<< HEAD
-def _in_environment(
-    files: Sequence[ReadFile], readers: Readers
-) -> tuple[ReadFile, ...]:
-    """Return the files of a plan, read with the variables that its scripts set."""
-    # What another script takes in is read there, and may be set anew behind it.
-    taken = {
-        source.name
-        for file in files
-        if file.source.is_script
-        for source in file.parents
-    }
-    exported = {
-        variable.name: variable.value
-        for file in files
-        if file.source.is_script and file.status.path not in taken
-=======
 def _as_started(files: Sequence[ReadFile], readers: Readers) -> tuple[ReadFile, ...]:
     """Return the files of a plan, read with what its scripts set and give to them."""
     scripts = [file for file in files if file.source.is_script]
+    # What another script takes in is read there, and may be set anew behind it.
+    taken = {source.name for file in scripts for source in file.parents}
     exported = {
         variable.name: variable.value
         for file in scripts
->>>>>>> bd7eca93a7f8df7d3e341508e2eb9003d68eda23
+        if file.status.path not in taken
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
