@@ -6,10 +6,8 @@ computes with a text where a number belongs.
 What passes: values of the type, the choices and the range that the key table of the
 framework lists, in any of the spellings that its loader converts.
 
-What stays open: texts that another tool fills in before the framework reads them,
-choices of a parser that shows itself as a fork's; where a copy of the framework lies
-beside the file, or a script defines keys of its own, words that it may take, none one
-letter off a choice.
+What stays open: texts that another tool fills in; choices of a fork's parser, of a copy
+of the framework beside the file, and of scripts with keys of their own.
 
 Where it does not apply: keys without a type in the table, files of formats without a
 table; numbers and switches written as texts (refused_value_type).
