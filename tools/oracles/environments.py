@@ -52,12 +52,12 @@ def python_of(name: str, known: Registry, folder: Path = FOLDER) -> Path:
     if lines:  # what builds a package lies in the base
         command.append("--no-build-isolation")
     _run([*command, "--requirement", str(environment.requirements)])
-    _fetch(environment.files, home / "files")
+    fetch(environment.files, home / "files")
     stamp.write_text(wanted, encoding="utf-8")
     return python
 
 
-def _fetch(files: Mapping[str, Mapping[str, str]], folder: Path) -> None:
+def fetch(files: Mapping[str, Mapping[str, str]], folder: Path) -> None:
     """Fetch files to a folder; raises NotBuilt where one is not what it was."""
     folder.mkdir(exist_ok=True)
     for name, file in files.items():

@@ -132,8 +132,7 @@ def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
     ]
     if elsewhere:
         return f"speaks of {elsewhere[0]}, which stands in no file of the framework"
-    source = str(row["source"])
-    if reason := _first(oracle.elsewhere, source):
+    if reason := _first(oracle.elsewhere, f"{row['id']} {row['source']}"):
         return reason
     since, until = row.get("since"), row.get("until")
     if since is not None:

@@ -94,7 +94,10 @@ def ledger_lines(
     )
     yield "| --- |" + " ---: |" * 5 + " --- |"
     for draw in drawn:
-        shares = (_share(draw.mended, draw.broken), _share(draw.with_release, draw.broken))
+        shares = (
+            _share(draw.mended, draw.broken),
+            _share(draw.with_release, draw.broken),
+        )
         cells = (draw.seed, draw.rows, draw.broken, draw.first, *shares, draw.open)
         yield f"| {' | '.join(map(str, cells))} |"
 

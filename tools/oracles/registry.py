@@ -45,7 +45,8 @@ class Oracle(NamedTuple):
         items: what items of a list need beside the example, by the name of the list.
         rows: further keys of the base, by relation; null takes one off.
         files: that lie beside each example.
-        elsewhere: why it is not asked about a relation, by a pattern of the source.
+        elsewhere: why it is not asked about a relation, by a pattern of id and source:
+            what refuses it is no part of what is asked, or is not in its release.
         counts_processes: whether its driver reads how many the job has.
         processes: of the job, by relation, where its example does not state them.
         argued: why it says another thing of a relation, by relation.

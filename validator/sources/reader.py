@@ -44,7 +44,7 @@ from speccheck.validator.sources.repository import holds_package
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
-    from speccheck.validator.sources.python.command_line import CommandLine
+    from speccheck.validator.sources.python.command_line import ProgramArguments
     from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
@@ -70,7 +70,7 @@ class Source:
         language: Language | None = None,
         *,
         environment: Mapping[str, str] | None = None,
-        command_line: "CommandLine | None" = None,
+        command_line: "ProgramArguments | None" = None,
     ) -> None:
         """Take the text of a file.
 
@@ -152,11 +152,11 @@ class Source:
         from speccheck.validator.sources.python.modules import ModuleText  # noqa: PLC0415
         from speccheck.validator.sources.repository import find_module  # noqa: PLC0415
 
-        found = find_module(path, name) if os.path.isfile(path) else None
-        if found is None:
+        module = find_module(path, name) if os.path.isfile(path) else None
+        if module is None:
             return None
         try:
-            return ModuleText(found, read_text(found))
+            return ModuleText(module, read_text(module))
         except ReadError:
             return None
 

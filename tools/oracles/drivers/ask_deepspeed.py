@@ -1,7 +1,7 @@
-"""Ask DeepSpeed: a configuration as DeepSpeedConfig and `initialize` take it, on no GPU.
+"""Ask DeepSpeed: a configuration as `initialize` takes it, on no GPU.
 
-The engine is made of two small layers, in a group of ranks that do not exist: one, or as
-many as stand beside the file. What it compiles is left off.
+The engine is made of two small layers, in a group of ranks that do not exist: one, or
+as many as stand beside the file. What it compiles is left off.
 
 Values that are `auto` are filled in by whoever calls DeepSpeed: the blocks that
 transformers and accelerate fill are asked with these values omitted.
@@ -85,7 +85,7 @@ def _check(settings: Any, ranks: int) -> None:  # noqa: ANN401 - of any file
 
 
 def _enter_group(ranks: int) -> None:
-    """Enter a group of ranks of which this is the first, and the others do not exist."""
+    """Enter a group of ranks of which this is the first and no other exists."""
     os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(ranks), LOCAL_SIZE="1")
     os.environ.update(MASTER_ADDR="localhost", MASTER_PORT="29500")
     torch.distributed.init_process_group(

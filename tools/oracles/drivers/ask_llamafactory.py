@@ -1,4 +1,4 @@
-"""Ask LLaMA-Factory: `llamafactory-cli train FILE` up to the first step, of a tiny model.
+"""Ask LLaMA-Factory: `llamafactory-cli train FILE` of a tiny model, up to a first step.
 
 A file without `do_train` that names an engine of inference is one of
 `llamafactory-cli chat`. Data that are called `identity` are of the stage at hand.

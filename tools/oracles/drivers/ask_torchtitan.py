@@ -1,4 +1,4 @@
-"""Ask torchtitan: the Trainer of its last releases with TOML files, on ranks that do not exist.
+"""Ask torchtitan: the Trainer of a TOML file, on ranks that do not exist.
 
 The model is made without memory, and data and words are left off. As many ranks as the
 degrees ask for are taken to be there, or as many as stand beside the file.
@@ -66,17 +66,14 @@ def check(main: Path) -> None:
 
 def _ranks(made: Any) -> int:  # noqa: ANN401 - a class of the framework
     degrees = made.parallelism
-    return abs(
-        math.prod(
-            (
-                degrees.data_parallel_replicate_degree,
-                degrees.data_parallel_shard_degree,
-                degrees.context_parallel_degree,
-                degrees.tensor_parallel_degree,
-                degrees.pipeline_parallel_degree,
-            )
-        )
-    )
+    sizes: list[int] = [
+        degrees.data_parallel_replicate_degree,
+        degrees.data_parallel_shard_degree,
+        degrees.context_parallel_degree,
+        degrees.tensor_parallel_degree,
+        degrees.pipeline_parallel_degree,
+    ]
+    return abs(math.prod(sizes))
 
 
 def _replaced(model: str) -> list[tuple[Any, str, object]]:

@@ -1,7 +1,7 @@
 """Ask TRL: the file of `trl <method> --config`, and the trainer of its method.
 
 The method is the one that knows most keys of the file; its trainer is made of a tiny
-model. Scripts hand further dataclasses to the parser, so keys of others are let through.
+model. Scripts hand further dataclasses to the parser: keys of others are let through.
 """
 
 import dataclasses
@@ -19,8 +19,8 @@ from oracles.drivers.serving import serve
 
 trl = importlib.import_module("trl")
 
-_PAIR = {"prompt": "a", "chosen": "b </s>", "rejected": "c </s>"}
-_COLUMNS = {
+_PAIR: dict[str, object] = {"prompt": "a", "chosen": "b </s>", "rejected": "c </s>"}
+_COLUMNS: dict[str, dict[str, object]] = {
     "SFT": {"text": "a b c"},
     "DPO": _PAIR,
     "GRPO": {"prompt": "a"},

@@ -12,6 +12,12 @@ transformers = importlib.import_module("transformers")
 tokenizers = importlib.import_module("tokenizers")
 
 _WORDS = ("<unk>", "<s>", "</s>", "<pad>", "[PAD]", "a", "b", "c", "user", "assistant")
+_SPECIAL = {
+    "unk_token": "<unk>",
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "pad_token": "<pad>",
+}
 _TEMPLATE = (
     "{% for message in messages %}{{ message.role }} {{ message.content }} "
     "{% generation %}{% endgeneration %}{% endfor %}"
@@ -23,16 +29,13 @@ def model_folder() -> str:
     """Return a folder with a model of two small layers and a few words."""
     folder = tempfile.mkdtemp(prefix="tiny")
     words = tokenizers.models.WordLevel(
-        {word: number for number, word in enumerate(_WORDS)}, unk_token="<unk>"
+        {word: number for number, word in enumerate(_WORDS)}, unk_token=_WORDS[0]
     )
     tokenizer = tokenizers.Tokenizer(words)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        unk_token="<unk>",
-        bos_token="<s>",
-        eos_token="</s>",
-        pad_token="<pad>",
+        **_SPECIAL,
     )
     fast.chat_template = _TEMPLATE
     fast.save_pretrained(folder)
