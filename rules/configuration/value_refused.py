@@ -27,7 +27,6 @@ Good::
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.accepted_values import (
-    Accepted,
     ValueFault,
     shown_value,
     value_fault,
@@ -101,20 +100,15 @@ def _faults(
                 yield file, key, None
                 continue
             fault = value_fault(taken, key.value) if taken is not None else None
-            # several words after a flag that takes one: `--load path to the model`
+            # several words after a flag that takes one: `--load path of model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
-            is_own = has_own_keys and table.is_open(key.path)
-            is_own = is_own and (
-                _is_worded(taken) or isinstance(key.value, list | dict)
-            )
-            if fault is None or is_filler or (is_own and not fault.is_slip):
+            if taken is None or fault is None or is_filler:
+                continue
+            is_other = taken.is_worded or isinstance(key.value, list | dict)
+            is_own = has_own_keys and table.is_open(key.path) and is_other
+            if is_own and not fault.is_slip:
                 continue
             yield file, key, fault
-
-
-def _is_worded(taken: Accepted | None) -> bool:
-    """Return whether only words are taken, which a script may name otherwise."""
-    return taken is not None and not {"boolean", "integer", "number"} & {*taken.types}
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
