@@ -110,9 +110,7 @@ def rank_starter(source: Source, command: ShellCommand) -> RankStarter | None:
     return None
 
 
-def _of_command(
-    source: Source, words: Sequence[ShellWord], name: str
-) -> _Given:
+def _of_command(source: Source, words: Sequence[ShellWord], name: str) -> _Given:
     texts: dict[str, str] = {}
     places: dict[str, Place] = {}
     for flag, values, word in options(words):
