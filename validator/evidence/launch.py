@@ -125,7 +125,7 @@ class Launch(Record):
         if nodes.value is None or each.value is None:
             return self.world
         number = nodes.value * each.value
-        note = f"{nodes.value:,} nodes x {each.value:,} ranks = {number:,}"
+        note = f"{_of_nodes(nodes.value)} x {each.value:,} ranks = {number:,}"
         return _derived("launch.world", number, note, nodes, each)
 
     @property
@@ -135,7 +135,7 @@ class Launch(Record):
         if nodes.value is None or each.value is None:
             return Value("launch.devices")
         number = nodes.value * each.value
-        note = f"{nodes.value:,} nodes x {each.value:,} GPUs = {number:,}"
+        note = f"{_of_nodes(nodes.value)} x {each.value:,} GPUs = {number:,}"
         return _derived("launch.devices", number, note, nodes, each)
 
     def in_words(self) -> str:
@@ -246,6 +246,10 @@ def is_certain(value: Value[Any]) -> bool:
     return (
         value.is_known and value.status in {"stated", "derived"} and not value.only_if
     )
+
+
+def _of_nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
 
 
 def _derived(name: str, number: int, note: str, *of: Value[int]) -> Value[int]:
