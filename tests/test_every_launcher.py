@@ -200,15 +200,7 @@ _LAUNCHES: dict[str, dict[str, str]] = {
     "deepspeed flags": _script(
         "deepspeed --num_nodes 2 --num_gpus 8 --master_addr head train.py"
     ),
-    "deepspeed hostfile": {
-        "hostfile": _HOSTFILE,
-        **_script("deepspeed --hostfile hostfile train.py"),
-    },
     "mpirun -np -H": _script("mpirun -np 16 -H node-0:8,node-1:8 python train.py"),
-    "mpirun hostfile": {
-        "hostfile": _HOSTFILE,
-        **_script("mpirun -np 16 --hostfile hostfile python train.py"),
-    },
     "mpirun -npernode": _script(
         "mpirun -np 16 -npernode 8 -x NCCL_DEBUG python train.py"
     ),
@@ -223,7 +215,6 @@ _LAUNCHES: dict[str, dict[str, str]] = {
         "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks=16\n"
         "#SBATCH --gpus-per-task=1\n",
     ),
-    "srun heterogeneous": {"job.sbatch": _HETEROGENEOUS},
     "slurm array": {
         "job.sbatch": "#!/bin/bash\n#SBATCH --array=0-3\n#SBATCH --nodes=2\n"
         "#SBATCH --ntasks-per-node=8\n#SBATCH --gpus-per-node=8\n"
@@ -270,6 +261,24 @@ _LAUNCHES: dict[str, dict[str, str]] = {
 }
 
 
+# What another file, or a component of the job, knows: never a number that is wrong.
+_NOT_KNOWN: dict[str, dict[str, str]] = {
+    "deepspeed hostfile": {
+        "hostfile": _HOSTFILE,
+        **_script("deepspeed --hostfile hostfile train.py"),
+    },
+    "srun heterogeneous": {"job.sbatch": _HETEROGENEOUS},
+    "PBS chunks that share nodes": _script(
+        "mpiexec -n 16 python train.py",
+        "#!/bin/bash\n#PBS -l select=16:ncpus=8:ngpus=1:mpiprocs=1\n",
+    ),
+    "PBS chunks that differ": _script(
+        "python train.py",
+        "#!/bin/bash\n#PBS -l select=1:ngpus=8+2:ngpus=4\n",
+    ),
+}
+
+
 def _scale(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Any, ...]:
     main(["plan", "--output", "json", str(folder)])
     document = json.loads(capsys.readouterr().out)
@@ -287,3 +296,36 @@ def test_every_launcher_states_its_scale(
     for name, text in _LAUNCHES[launcher].items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert _scale(tmp_path, capsys) == _TWO
+
+
+@pytest.mark.parametrize("launcher", _NOT_KNOWN)
+def test_nodes_that_the_file_does_not_tell_are_unknown(
+    launcher: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Leave nodes open where hosts, chunks or components are not counted."""
+    for name, text in _NOT_KNOWN[launcher].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert _scale(tmp_path, capsys)[0] is None
+
+
+def test_a_script_of_too_many_lines_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read no script that has more lines than people write, and say so."""
+    path = tmp_path / "run.sh"
+    path.write_text("#!/bin/bash\n" + "echo step\n" * 200_000, encoding="utf-8")
+    assert main([str(path)]) == 2
+    captured = capsys.readouterr()
+    said = " ".join(captured.out.split())
+    assert "200,001 lines; a script may have 20,000" in said
+
+
+def test_a_list_of_many_hosts_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Count the hosts of a list without trying each of them."""
+    hosts = ",".join(f"n{number}:8" for number in range(100_000))
+    path = tmp_path / "run.sh"
+    text = f"#!/bin/bash\nmpirun -np 800000 -H {hosts} python train.py\n"
+    path.write_text(text, encoding="utf-8")
+    assert _scale(tmp_path, capsys) == (100_000, 8, 800_000)

@@ -19,6 +19,10 @@ from speccheck.validator.evidence.launch import (
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.sources.formats.batch_systems import (
+    BatchRequest,
+    batch_request,
+)
 from speccheck.validator.sources.formats.slurm import (
     SlurmRequest,
     count_of,
@@ -157,12 +161,12 @@ def launch_accounts(source: Source) -> tuple[Launch, ...]:
     commands = source.script.commands
     holding = {id(command.outer) for command in commands}
     # In a pod the operator states in variables what no option does.
-    job = request_of(source)
+    job, batch = request_of(source), batch_request(source)
     hidden = "" if source.own_text == source.text else "the environment of the pod"
     exports = exports_of_fabric(source)
     return tuple(
         _account(
-            source, written._replace(hidden=written.hidden or hidden), job
+            source, written._replace(hidden=written.hidden or hidden), job, batch
         )._replace(lost=tuple(lost_variables(source, command, exports)))
         for command in commands
         if id(command) not in holding
@@ -242,9 +246,11 @@ def _of_environment(source: Source, command: ShellCommand) -> dict[str, Option]:
     }
 
 
-def _account(source: Source, written: _Command, job: SlurmRequest) -> Launch:
+def _account(
+    source: Source, written: _Command, job: SlurmRequest, batch: BatchRequest
+) -> Launch:
     flags = _FLAGS.get(written.launcher, _VARIABLES)
-    spread = spread_of(source, written.command, job)
+    spread = spread_of(source, written.command, job, batch)
     read = _Options(source.name, written.given)
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)

@@ -10,8 +10,8 @@ from speccheck.validator.evidence.launch import LostVariable
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.sources.formats.batch_systems import (
+    BatchRequest,
     RankStarter,
-    batch_request,
     rank_starter,
 )
 from speccheck.validator.sources.formats.slurm import (
@@ -66,11 +66,16 @@ class Spread(Record):
     is_shared: Value[bool] = Value("launch.is_shared")
 
 
-def spread_of(source: Source, command: ShellCommand, job: SlurmRequest) -> Spread:
-    """Return what starts a command on the nodes of its job."""
+def spread_of(
+    source: Source,
+    command: ShellCommand,
+    job: SlurmRequest,
+    batch: BatchRequest = BatchRequest(),  # noqa: B008 - it is frozen
+) -> Spread:
+    """Return what starts a command on the nodes of its job: of Slurm, or another."""
     starter = rank_starter(source, command)
     if starter is not None or not (job.job or job.step):
-        others = _spread_of_others(source, command, starter)
+        others = _spread_of_others(source, command, starter, batch)
         if others is not None:
             return others
     step = step_request(source, command, job)
@@ -102,10 +107,12 @@ def spread_of(source: Source, command: ShellCommand, job: SlurmRequest) -> Sprea
 
 
 def _spread_of_others(
-    source: Source, command: ShellCommand, starter: RankStarter | None
+    source: Source,
+    command: ShellCommand,
+    starter: RankStarter | None,
+    request: BatchRequest,
 ) -> Spread | None:
     """Return what jsrun, flux run, or MPI in a job of PBS or LSF, starts; or None."""
-    request = batch_request(source)
     nodes = request.nodes._replace(name="launch.allocated_nodes")
     gpus = request.gpus._replace(name="launch.allocated_gpus")
     if starter is not None:
