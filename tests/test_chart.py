@@ -11,7 +11,7 @@ from speccheck.validator.run.run import read_plans, run
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.go_template import Rendered, Renderer
 from speccheck.validator.sources.documents.template_functions import (
-    Open,
+    OpenValue,
     TemplateFault,
 )
 from speccheck.validator.sources.files import FileStatus
@@ -54,7 +54,7 @@ spec:
                 limits:
                   nvidia.com/gpu: {{ $perNode }}
 """
-HELPERS = '{{- define "train.name" -}}\n{{ .Release.Name }}-train\n{{- end -}}\n'
+PARTIALS = '{{- define "train.name" -}}\n{{ .Release.Name }}-train\n{{- end -}}\n'
 VALUES = """\
 gpus: 32
 labels:
@@ -84,7 +84,7 @@ def chart(folder: Path, job: str = JOB, **more: str) -> Path:
     texts = {
         "Chart.yaml": "name: train\nversion: 1.0.0\n",
         "values.yaml": VALUES,
-        "templates/_helpers.tpl": HELPERS,
+        "templates/_helpers.tpl": PARTIALS,
         "templates/job.yaml": job,
         **{name.replace("_", "."): text for name, text in more.items()},
     }
@@ -188,7 +188,7 @@ def rendered(text: str, **values: object) -> str:
 
 
 def whole(text: str, **values: object) -> Rendered:
-    data = {"Values": values, "Release": Open(".Release"), "Files": {}}
+    data = {"Values": values, "Release": OpenValue(".Release"), "Files": {}}
     return Renderer({"run.sh": "echo run\n"}).render(text, data)
 
 
@@ -212,6 +212,7 @@ def whole(text: str, **values: object) -> Rendered:
         ('{{ not .Values.t | ternary "a" "b" }}', "b"),
         ("{{ (index .Values.l 1) | upper }}", "Q"),
         ("{{ and .Values.t .Values.a }}{{ or .Values.none 5 }}", "35"),
+        ("{{ min .Values.none 8 }}", "${min  8}"),
         ("n: {{ .Release.Name }}-x", "n: ${.Release.Name}-x"),
         ("{{ randAlphaNum 4 | lower }}", "${lower randAlphaNum 4}"),
     ],

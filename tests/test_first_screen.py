@@ -23,6 +23,18 @@ ROOT = Path(__file__).resolve().parents[1]
 SLOW = ROOT / "fixtures" / "examples" / "slow-all-reduce" / "all_reduce.log"
 WRONG = '{"train_batch_size": "many", "zero_optimization": {"stage": 2}}'
 
+NAMING = """\
+base_model: meta-llama/Llama-3.1-8B
+datasets:
+  - path: data.jsonl
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+learning_rate: 2.0e-5
+bf16: auto
+output_dir: out
+deepspeed: zero3.json
+"""
+
 
 @pytest.fixture
 def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -198,3 +210,19 @@ def test_a_terminal_without_a_size_is_80_columns_wide(wrong: Path) -> None:
     first = re.sub(r"\x1b\[[0-9;]*m", "", text.splitlines()[0])
     assert len(first) == 80
     assert first.endswith("exit 1")
+
+
+def test_a_named_file_that_is_not_here_is_no_pass_outside_a_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, elsewhere = tmp_path / "job", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    path = folder / "train.yaml"
+    path.write_text(NAMING, "utf-8")
+    monkeypatch.chdir(elsewhere)
+    assert main([str(path)]) == 2
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("zero3.json, which train.yaml names, is not here")
+    (folder / "zero3.json").write_text('{"zero_optimization": {"stage": 3}}', "utf-8")
+    assert main([str(path)]) == 0

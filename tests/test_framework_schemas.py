@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "editors.md"
 LEAST_VALID = 0.98
 # Of command lines, and of what tools write; docs/editors.md says why.
-WITHOUT_A_FILE = {"hf-model-config", "launchers"}
+WITHOUT_A_FILE = {"hf-model-config", "launchers", "openrlhf"}
 PUBLISHED_FILES = [
     (name, path)
     for name in published_names()
@@ -252,7 +252,8 @@ def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
 def test_right_fixtures_of_rules_are_valid(tmp_path: Path) -> None:
     judged = 0
     for path in all_fixtures():
-        if not path.name.startswith("pass_"):
+        # A launch may give another value than the one that the file has wrong.
+        if not path.name.startswith("pass_") or path.stem == "pass_launch_gives_another":
             continue
         for name, text in load(path).files.items():
             target = tmp_path / Path(name).name

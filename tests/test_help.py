@@ -213,3 +213,17 @@ def test_explain_says_in_words_how_sure_a_rule_is(
 ) -> None:
     text = printed(capsys, "explain", "watchdog_longer_than_recovery")
     assert "exact" not in text.partition("How sure")[2].partition("Cost")[0]
+
+
+def test_an_option_before_the_files_is_no_misspelt_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "no command" not in refused(capsys, "--spec", "9.9", "a.yaml")
+
+
+def test_an_unknown_gpu_is_told_where_the_names_stand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert refused(capsys, "a.yaml", "--gpu", "Voodoo2") == (
+        "speccheck: unknown GPU 'Voodoo2' (speccheck list gpus names them)\n"
+    )

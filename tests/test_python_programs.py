@@ -48,7 +48,7 @@ HEAD = "from transformers import TrainingArguments\n"
         (
             "from settings import C",
             "C().steps",
-            "from dataclasses import dataclass\n@dataclass\nclass C:\n    steps: int = 6",
+            "import dataclasses as d\n@d.dataclass\nclass C:\n    steps: int = 6",
             6,
         ),
         (
@@ -115,10 +115,11 @@ def test_modules_that_do_not_end_are_given_up(repository: Path) -> None:
     loop = "\n".join(
         f"def f{n}(): return [{', '.join([f'f{n - 1}()'] * 20)}]" for n in range(1, 9)
     )
+    call = "from endless import N\nTrainingArguments(max_steps=N, seed=1)\n"
     write(
         repository,
         {
-            "train.py": f"{HEAD}from endless import N\nTrainingArguments(max_steps=N, seed=1)\n",
+            "train.py": f"{HEAD}{call}",
             "endless.py": f"def f0(): return 1\n{loop}\nN = f8()\n",
         },
     )
@@ -277,10 +278,11 @@ def test_settings_over_a_recipe(
         for item in report["findings"]
         if item["rule"] == "pipeline_starved_of_micro_batches"
     ]
-    assert starved == [
+    message = (
         "1 micro-batch on 8 pipeline stages leaves 7 / (1 + 7) = 88% of the step "
         "idle; at most 20% should be"
-    ]
+    )
+    assert starved == [message]
 
 
 def test_a_recipe_that_is_not_here_leaves_sizes_open(
@@ -408,3 +410,33 @@ def test_a_fix_leaves_what_is_no_literal_alone(repository: Path) -> None:
     assert main([str(repository / "train.py"), "--fix", "--unsafe-fixes"]) == 1
     assert (repository / "train.py").read_text() == program
     assert (repository / "settings.py").read_text() == module
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "L = range(9999)\nN = len([a for a in L for b in L])",
+        "L = [1]\n" + "L = L + L\n" * 40 + "N = len(L)",
+        "S = 'a' * 9999\n" + "S = S.replace('a', 'aaaa')\n" * 9 + "N = len(S)",
+        "S = ','.join(['a' * 9000 for i in range(1999)])\nN = len(S)",
+    ],
+)
+def test_what_would_grow_without_end(tmp_path: Path, lines: str) -> None:
+    text = f"{HEAD}{lines}\nTrainingArguments(max_steps=N, seed=1)\n"
+    write(tmp_path, {"train.py": text})
+    found = document(tmp_path)
+    assert found.data["seed"] == 1
+    assert found.unsure == {("max_steps",)}
+
+
+def test_modules_in_a_circle(repository: Path) -> None:
+    call = "from a import N\nTrainingArguments(max_steps=N, seed=1)\n"
+    write(
+        repository,
+        {
+            "train.py": f"{HEAD}{call}",
+            "a.py": "from b import N\n",
+            "b.py": "from a import N\n",
+        },
+    )
+    assert document(repository).unsure == {("max_steps",)}

@@ -114,7 +114,10 @@ REFUSED = {
         "the text 'all' is not one of none, selective, full",
     ),
     "sp=perhaps": ("sp=perhaps", "the text 'perhaps' is not true or false"),
-    "gpu=Voodoo2": ("gpu=Voodoo2", "unknown GPU 'Voodoo2'"),
+    "gpu=Voodoo2": (
+        "gpu=Voodoo2",
+        "unknown GPU 'Voodoo2' (speccheck list gpus names them)",
+    ),
     "tp": ("tp", USAGE),
     "=4": ("=4", USAGE),
     "tp=": ("tp=", USAGE),

@@ -74,8 +74,8 @@ def rendezvous_address_missing(
             return
         where = "main_process_ip is not set"
     yield fail(
-        f"{launcher.need()} starts {nodes.need():,} nodes and is not told where they "
-        f"meet: {where}",
+        f"{launcher.need()} starts {nodes.need():,} nodes without an address where "
+        f"they meet: {where}",
         at=[launcher, nodes],
         measured=endpoint.value or "none",
         required="the address of one node",

@@ -90,7 +90,8 @@ def _dispatch(words: list[str]) -> int:
 
         print(help_of(COMMANDS[0]), end="")  # noqa: T201
         return 0
-    if words[0].replace("-", "").isalpha() and not os.path.lexists(words[0]):
+    is_word = words[0][:1].isalpha() and words[0].replace("-", "").isalpha()
+    if is_word and not os.path.lexists(words[0]):
         refused = _refused_command(words)
         if refused is not None:
             return refused

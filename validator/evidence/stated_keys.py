@@ -202,10 +202,9 @@ class KeyedFile(Record):
         )
 
     def refers_to_itself(self, text: str) -> bool:
-        """Return whether the loader reads another key of the file for a text."""
+        """Return whether a text names another key of the file, as in OmegaConf."""
         name = text.strip().removeprefix("${").removesuffix("}")
-        is_resolved = self.loader is not None and self.loader.interpolates
-        return is_resolved and any(dotted(key.path) == name for key in self.keys)
+        return any(dotted(key.path) == name for key in self.keys)
 
     def _is_of_fork(self, key: StatedKey) -> bool:
         """Return whether the program at hand adds a key to those of its framework."""

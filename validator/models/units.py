@@ -12,6 +12,11 @@ def mebibytes(amount: int) -> str:
     return f"{amount / _MEBIBYTE:,.4g} MiB"
 
 
+def numbered(count: int, noun: str) -> str:
+    """Return a number of things: `1 node`, `2 nodes`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def trimmed(number: str) -> str:
     """Return a number without zeros behind its point: `8.0` is 8."""
     return number.rstrip("0").rstrip(".") if "." in number else number

@@ -19,14 +19,14 @@ from speccheck.validator.sources.documents.document import (
 from speccheck.validator.sources.documents.go_template import Rendered, Renderer
 from speccheck.validator.sources.documents.reading import load_documents, read_text
 from speccheck.validator.sources.documents.template_functions import (
-    Open,
+    OpenValue,
     TemplateFault,
 )
 from speccheck.validator.sources.reader import Source
 
 CHART, VALUES, TEMPLATES = "Chart.yaml", "values.yaml", "templates"
-_HELPERS = ".tpl"
-_MOST_HELPERS = 50
+_PARTIALS = ".tpl"
+_MOST_PARTIALS = 50
 _LARGEST_FILE = 200_000
 _MOST_FILES = 200
 
@@ -69,10 +69,10 @@ class ChartTemplate(Source):
 
 
 def _rendered(text: str, chart: str) -> Rendered:
-    data, helpers, files = _chart(chart)
+    data, partials, files = _chart(chart)
     renderer = Renderer(files)
-    for helper in helpers:
-        renderer.define(helper)
+    for partial in partials:
+        renderer.define(partial)
     return renderer.render(text, data)
 
 
@@ -80,8 +80,8 @@ def _rendered(text: str, chart: str) -> Rendered:
 def _chart(
     folder: str,
 ) -> tuple[dict[str, object], tuple[str, ...], Mapping[str, str]]:
-    """Return what the templates of a chart see, its helpers, and its other files."""
-    release = Open(".Release")
+    """Return what the templates of a chart see, its partials, and its other files."""
+    release = OpenValue(".Release")
     data: dict[str, object] = {
         "Values": _data_of(os.path.join(folder, VALUES)),
         "Chart": {
@@ -89,14 +89,14 @@ def _chart(
             for key, value in _data_of(os.path.join(folder, CHART)).items()
         },
         "Release": release,
-        "Capabilities": Open(".Capabilities"),
-        "Template": Open(".Template"),
+        "Capabilities": OpenValue(".Capabilities"),
+        "Template": OpenValue(".Template"),
         "Files": {},
     }
     templates = os.path.join(folder, TEMPLATES)
-    helpers = (*_texts(templates, (_HELPERS,), _MOST_HELPERS),)
+    partials = (*_texts(templates, (_PARTIALS,), _MOST_PARTIALS),)
     files = dict(_files(folder))
-    return data, helpers, files
+    return data, partials, files
 
 
 def _data_of(path: str) -> dict[str, object]:

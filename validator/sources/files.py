@@ -32,7 +32,7 @@ from speccheck.validator.sources.reader import (
 from speccheck.validator.sources.registry import Detection, Readers, template_format
 
 if TYPE_CHECKING:
-    from speccheck.validator.sources.python.command_line import CommandLine
+    from speccheck.validator.sources.python.command_line import ProgramArguments
 
 # How a value is written that may stand for no amount.
 SENTINELS = frozenset({"-1", "-1.0", "0", "0.0", "-2", "auto", "none"})
@@ -350,7 +350,7 @@ def read_file(
     readers: Readers | None = None,
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
-    command_line: "CommandLine | None" = None,
+    command_line: "ProgramArguments | None" = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
@@ -431,7 +431,7 @@ def _source(
     name: str,
     text: str,
     environment: Mapping[str, str] | None,
-    command_line: "CommandLine | None",
+    command_line: "ProgramArguments | None",
 ) -> Source:
     """Return a file as it is; templates of charts and recipes as they are filled in."""
     if "{{" in text and name.lower().endswith((".yaml", ".yml")):

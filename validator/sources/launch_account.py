@@ -19,6 +19,10 @@ from speccheck.validator.evidence.launch import (
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.sources.formats.batch_systems import (
+    BatchRequest,
+    batch_request,
+)
 from speccheck.validator.sources.formats.slurm import (
     SlurmRequest,
     count_of,
@@ -71,6 +75,7 @@ class LauncherOptions(Record):
     port: tuple[str, ...] = ()
     endpoint: tuple[str, ...] = ()
     backend: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 _RUN = LauncherOptions(
@@ -112,6 +117,7 @@ _FLAGS: Mapping[str, LauncherOptions] = {
         processes=("--nproc_per_node",),
         address=("--master_addr",),
         port=("--master_port",),
+        hosts=("-H", "--host"),
     ),
 }
 # Front ends that start torchrun by what the environment says.
@@ -119,8 +125,8 @@ _VARIABLES = LauncherOptions(
     nodes=("NNODES",),
     processes=("NPROC_PER_NODE",),
     rank=("NODE_RANK",),
-    address=("MASTER_ADDR",),
-    port=("MASTER_PORT",),
+    address=("MASTER_ADDR", "ADDR"),  # the second as xtuner has it
+    port=("MASTER_PORT", "PORT"),
 )
 # Ranks come from these alone; torchrun and accelerate hand them out under c10d.
 _ALWAYS_STATIC = frozenset({_COMPOSER})
@@ -155,12 +161,12 @@ def launch_accounts(source: Source) -> tuple[Launch, ...]:
     commands = source.script.commands
     holding = {id(command.outer) for command in commands}
     # In a pod the operator states in variables what no option does.
-    job = request_of(source)
+    job, batch = request_of(source), batch_request(source)
     hidden = "" if source.own_text == source.text else "the environment of the pod"
     exports = exports_of_fabric(source)
     return tuple(
         _account(
-            source, written._replace(hidden=written.hidden or hidden), job
+            source, written._replace(hidden=written.hidden or hidden), job, batch
         )._replace(lost=tuple(lost_variables(source, command, exports)))
         for command in commands
         if id(command) not in holding
@@ -240,9 +246,11 @@ def _of_environment(source: Source, command: ShellCommand) -> dict[str, Option]:
     }
 
 
-def _account(source: Source, written: _Command, job: SlurmRequest) -> Launch:
+def _account(
+    source: Source, written: _Command, job: SlurmRequest, batch: BatchRequest
+) -> Launch:
     flags = _FLAGS.get(written.launcher, _VARIABLES)
-    spread = spread_of(source, written.command, job)
+    spread = spread_of(source, written.command, job, batch)
     read = _Options(source.name, written.given)
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)
@@ -273,7 +281,7 @@ def _processes(
     """Return the ranks that each launcher starts; srun starts a program itself."""
     name = "launch.processes"
     if written.launcher == _PYTHON:
-        if spreader.value not in {"srun", "mpirun"}:
+        if spreader.value not in {"flux", "jsrun", "mpirun", "srun"}:
             return Value(name)
         return Value(name, 1, "derived", (), "each task is one process")
     processes = read.count(name, flags.processes)
@@ -335,6 +343,9 @@ def _nodes(
     nodes = read.count(name, flags.nodes)
     if not nodes.places and not written.hidden and written.launcher == TORCHRUN:
         nodes = Value(name, 1, "default", (), "--nnodes defaults to 1")
+    if not nodes.places and (hosts := read.text(name, flags.hosts)).value:
+        number = len({*hosts.value.split(",")})
+        nodes = Value(name, number, "derived", hosts.places, f"{number} hosts")
     if not nodes.places and written.launcher == _COMPOSER:
         world = read.count("launch.world", flags.world)
         each = read.count("launch.processes", flags.processes)

@@ -44,13 +44,14 @@ from speccheck.validator.sources.repository import holds_package
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
-    from speccheck.validator.sources.python.command_line import CommandLine
+    from speccheck.validator.sources.python.command_line import ProgramArguments
     from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
 Language = Literal["yaml", "json", "toml", "python", "shell", "make"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
+_MOST_SCRIPT_LINES = 20_000  # more is generated, or data
 _HOLE = lazy_pattern(r"\$\{\w+\}")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
@@ -70,7 +71,7 @@ class Source:
         language: Language | None = None,
         *,
         environment: Mapping[str, str] | None = None,
-        command_line: "CommandLine | None" = None,
+        command_line: "ProgramArguments | None" = None,
     ) -> None:
         """Take the text of a file.
 
@@ -134,6 +135,7 @@ class Source:
     def script(self) -> "Script":
         """The file as a shell script or an environment file."""
         if self._script is None:
+            self._demand_short()
             # The reader of shell scripts costs 12 ms at start-up.
             from speccheck.validator.sources.shell.interpreter import (  # noqa: PLC0415
                 parse_script,
@@ -147,16 +149,24 @@ class Source:
             self._script = script
         return self._script
 
+    def _demand_short(self) -> None:
+        """Refuse a script of more lines than people write: each of them costs time."""
+        lines = self.text.count("\n")
+        if lines > _MOST_SCRIPT_LINES:
+            problem = f"{lines:,} lines; a script may have {_MOST_SCRIPT_LINES:,}"
+            remedy = "give the script that starts the training alone"
+            raise ReadError(self.name, "too_large", problem, remedy)
+
     def _find_module(self, name: str, path: str) -> "ModuleText | None":
         """Return a module of the repository that a Python file imports."""
         from speccheck.validator.sources.python.modules import ModuleText  # noqa: PLC0415
         from speccheck.validator.sources.repository import find_module  # noqa: PLC0415
 
-        found = find_module(path, name) if os.path.isfile(path) else None
-        if found is None:
+        module = find_module(path, name) if os.path.isfile(path) else None
+        if module is None:
             return None
         try:
-            return ModuleText(found, read_text(found))
+            return ModuleText(module, read_text(module))
         except ReadError:
             return None
 

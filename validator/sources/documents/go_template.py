@@ -15,8 +15,9 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.template_functions import (
     FUNCTIONS,
     MOST_CHARACTERS,
+    NEED_NUMBERS,
     TAKE_OPEN,
-    Open,
+    OpenValue,
     TemplateFault,
     demand_bounds,
     is_true,
@@ -237,7 +238,7 @@ class Renderer:
         variables = words.listed() if word == "range" else ()
         variable = words.assigned() if word != "range" else None
         value = words.pipeline()
-        if isinstance(value, Open):
+        if isinstance(value, OpenValue):
             self._unseen[block.action.line, value.expression] = None
             return
         # A variable that a block declares is gone behind it; one that it sets is not.
@@ -261,8 +262,8 @@ class Renderer:
 
     def include(self, name: object, data: object) -> object:
         """Return a named template rendered with data."""
-        if isinstance(name, Open) or str(name) not in self.named:
-            return Open(f"include {text_of(name)}")
+        if isinstance(name, OpenValue) or str(name) not in self.named:
+            return OpenValue(f"include {text_of(name)}")
         self._depth += 1
         if self._depth > _DEEPEST:
             msg = "templates include each other without an end"
@@ -375,7 +376,7 @@ class _Words:
             return self._dot
         if root:
             if root not in self._names:
-                return Open(text)
+                return OpenValue(text)
             value = self._names[root]
         else:
             value = self._dot
@@ -387,13 +388,15 @@ class _Words:
         if name == "include":
             return self._renderer.include(values[0], values[-1]) if values else ""
         if name == "tpl":
-            return Open("tpl")
+            return OpenValue("tpl")
         function = FUNCTIONS.get(name)
-        if function is None or (
-            name not in TAKE_OPEN and any(isinstance(item, Open) for item in values)
-        ):
+        is_open = name not in TAKE_OPEN and any(
+            isinstance(item, OpenValue) for item in values
+        )
+        is_unset = name in NEED_NUMBERS and None in values
+        if function is None or is_open or is_unset:
             shown = " ".join([name, *(text_of(item) for item in values)])
-            return Open(shown[:80].replace("${", "").replace("}", ""))
+            return OpenValue(shown[:80].replace("${", "").replace("}", ""))
         try:
             return demand_bounds(function(*values))
         except (TypeError, ValueError, IndexError, ArithmeticError) as error:
@@ -437,10 +440,10 @@ def _unquoted(text: str) -> str:
 
 def _step(value: object, steps: Sequence[str], text: str) -> object:
     for step in steps:
-        if isinstance(value, Open):
-            return Open(text.lstrip("$"))
+        if isinstance(value, OpenValue):
+            return OpenValue(text.lstrip("$"))
         value = value.get(step) if isinstance(value, Mapping) else None
-    return Open(text.lstrip("$")) if isinstance(value, Open) else value
+    return OpenValue(text.lstrip("$")) if isinstance(value, OpenValue) else value
 
 
 def _rows(value: object) -> list[tuple[object, object]]:

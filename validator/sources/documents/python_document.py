@@ -16,7 +16,7 @@ from speccheck.validator.sources.documents.document import (
     TreeNode,
     too_deep,
 )
-from speccheck.validator.sources.python.command_line import CommandLine
+from speccheck.validator.sources.python.command_line import ProgramArguments
 from speccheck.validator.sources.python.interpreter import (
     Interpreter,
     Recorded,
@@ -248,7 +248,7 @@ def load_python(
     name: str,
     text: str,
     find: FindModule | None = None,
-    command_line: CommandLine | None = None,
+    command_line: ProgramArguments | None = None,
 ) -> list[Document]:
     """Return the configurations of a Python file, in the order of their lines.
 
@@ -303,7 +303,7 @@ def _documents(
     text: str,
     tree: ast.Module,
     find: FindModule | None,
-    command_line: CommandLine | None,
+    command_line: ProgramArguments | None,
 ) -> list[Document]:
     modules = Modules(name, find)
     interpreter = Interpreter(name, modules, command_line)

@@ -12,7 +12,7 @@ from speccheck.validator.evidence.lazy_pattern import importing_lazily, lazy_pat
 from speccheck.validator.sources.documents.document import Document, Language, ReadError
 
 if TYPE_CHECKING:
-    from speccheck.validator.sources.python.command_line import CommandLine
+    from speccheck.validator.sources.python.command_line import ProgramArguments
     from speccheck.validator.sources.python.modules import FindModule
 
 # The largest published training configuration has 52 kB; a tokenizer has 10 MB. NCCL
@@ -142,7 +142,7 @@ def load_documents(
     text: str,
     language: str | None = None,
     find_module: "FindModule | None" = None,
-    command_line: "CommandLine | None" = None,
+    command_line: "ProgramArguments | None" = None,
 ) -> list[Document]:
     """Return the documents of a text; more than one only in YAML.
 

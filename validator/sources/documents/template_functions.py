@@ -19,7 +19,7 @@ class TemplateFault(Exception):  # noqa: N818 - of the text, not of speccheck
     """A template that this subset does not read; the text says what of it."""
 
 
-class Open(Record):
+class OpenValue(Record):
     """A value that only the installation knows: the expression that gives it."""
 
     expression: str
@@ -54,7 +54,7 @@ def is_true(value: object) -> bool:
 
 def text_of(value: object) -> str:
     """Return a value as Go prints it; what is open as `${expression}`."""
-    if isinstance(value, Open):
+    if isinstance(value, OpenValue):
         return f"${{{value.expression}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -100,21 +100,25 @@ def _indented(count: object, text: object) -> str:
 
 
 def _default(given: object, value: object = None) -> object:
-    return value if isinstance(value, Open) or is_true(value) else given
+    return value if isinstance(value, OpenValue) or is_true(value) else given
 
 
 def _first_true(*values: object) -> object:
     """Return the first value that holds, else the last: Go's `or`, sprig's coalesce."""
     for value in values:
-        if isinstance(value, Open) or is_true(value):
+        if isinstance(value, OpenValue) or is_true(value):
             return value
     return values[-1] if values else None
 
 
 def _all_true(*values: object) -> object:
     return next(
-        (item for item in values if not isinstance(item, Open) and not is_true(item)),
-        next((item for item in values if isinstance(item, Open)), values[-1]),
+        (
+            item
+            for item in values
+            if not isinstance(item, OpenValue) and not is_true(item)
+        ),
+        next((item for item in values if isinstance(item, OpenValue)), values[-1]),
     )
 
 
@@ -187,6 +191,11 @@ def _of_text(act: Callable[..., object]) -> Callable[..., object]:
     return lambda *values: act(*map(text_of, values))
 
 
+# What these make of a value that is left to be set would be a number of nobody.
+NEED_NUMBERS = frozenset(
+    {"add", "add1", "ceil", "div", "floor", "int", "int64", "max", "min", "mod"}
+    | {"mul", "sub"}
+)
 TAKE_OPEN = frozenset({"default", "or", "and", "coalesce", "quote", "squote"})
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "add": _sum,
@@ -235,7 +244,9 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "printf": _printed,
     "quote": lambda *values: " ".join(f'"{text_of(item)}"' for item in values),
     "replace": _of_text(lambda old, new, text: text.replace(old, new)),
-    "required": lambda _, value: Open("a required value") if value is None else value,
+    "required": lambda _, value: (
+        OpenValue("a required value") if value is None else value
+    ),
     "splitList": _of_text(lambda sign, text: text.split(sign)),
     "squote": lambda *values: " ".join(f"'{text_of(item)}'" for item in values),
     "sub": lambda left, right: _number(left) - _number(right),

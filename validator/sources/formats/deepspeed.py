@@ -21,6 +21,7 @@ from speccheck.validator.sources.mapping import (
     lower_text,
     number,
     one_of,
+    parse_number,
     section,
     tabulated_defaults,
     text,
@@ -145,6 +146,13 @@ def read(document: Document) -> Reading:
         for text in texts_for_values(keyed.keys, catalogue, _is_fatal)
         if text.fatal or text.written.lower() != "true"  # true by any release
     )
+    if document.language == "yaml":
+        # No JSON: a program loads it for DeepSpeed, and may read 1e-4 as a number.
+        keys = tuple(
+            key._replace(is_sure=key.is_sure and not _may_be_number(key.value))
+            for key in keyed.keys
+        )
+        return Reading(sheet, keyed._replace(keys=keys))
     return Reading(sheet, keyed._replace(loaded_as=loaded_as))
 
 
@@ -157,6 +165,10 @@ def _as_json(document: Document) -> Document:
     except ReadError:
         return document
     return loaded
+
+
+def _may_be_number(value: object) -> bool:
+    return isinstance(value, str) and parse_number(value) is not None
 
 
 def _is_fatal(path: KeyPath) -> bool | None:

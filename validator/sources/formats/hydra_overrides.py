@@ -234,9 +234,9 @@ def _recipe(source: Source, training: HydraCommand) -> Parent | None:
     if named is None or not named.resolved:
         return None
     for package in _RECIPES:
-        found = find_function(source.name, package, named.text)
-        if found is not None:
-            path, function = found
+        location = find_function(source.name, package, named.text)
+        if location is not None:
+            path, function = location
             home = os.path.dirname(source.name)
             folder, _, file = os.path.relpath(path, home or ".").rpartition("/")
             return Parent(file, (), folders=(folder or ".",), function=function)

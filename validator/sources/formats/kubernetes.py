@@ -75,8 +75,9 @@ def _reader(
     read: Callable[[Document], Reading],
     detect: Callable[[str, str, Document], float] = _is_kind,
     role: Role = "launcher",
+    name: str = "",
 ) -> Reader:
-    name = f"k8s-{kind.lower()}"
+    name = name or f"k8s-{kind.lower()}"
     return Reader(name, role, partial(detect, kind, group), read, keys=("apiVersion",))
 
 
@@ -333,6 +334,34 @@ def _read_leader_worker_set(document: Document) -> Reading:
     )
 
 
+def _read_volcano_job(document: Document) -> Reading:
+    """Return a Job of Volcano: tasks of equal pods, all of which run together."""
+    groups: list[ReplicaGroup] = []
+    tasks = items(section(document.data, "spec").get("tasks"))
+    for index, task in enumerate(tasks):
+        path: KeyPath = ("spec", "tasks", index)
+        pod = pod_at(document, (*path, "template", "spec"))
+        fields = task if isinstance(task, dict) else {}
+        groups.append(ReplicaGroup(pod, count_at(fields, "replicas", path)))
+    return KubernetesJob(document, groups).reading("k8s-volcanojob")
+
+
+def _is_volcano_job(kind: str, group: str, document: Document) -> float:
+    """Return whether a Job of Volcano trains: a pod of it launches or has GPUs."""
+    if not _is_kind(kind, group, document):
+        return 0.0
+    tasks = items(section(document.data, "spec").get("tasks"))
+    pods = [
+        pod_at(document, ("spec", "tasks", index, "template", "spec"))
+        for index in range(len(tasks))
+    ]
+    containers = [container for pod in pods for container in pod.containers]
+    if any(container.runs(_SERVERS) for container in containers):
+        return 0.0
+    launched = any(container.runs(LAUNCHERS) for container in containers)
+    return _LIKELY if launched or any(pod.accelerators for pod in pods) else 0.0
+
+
 def _pods_at_once(spec: Mapping[str, object], at: KeyPath) -> ReplicaCount:
     """Return the pods of a Job that run together: no more than are to be completed."""
     pods = count_at(spec, "parallelism", at)
@@ -453,6 +482,13 @@ READERS = (
     _reader("RayCluster", "ray.io", _read_ray_cluster),
     _reader("HyperPodPyTorchJob", "sagemaker.amazonaws.com", _read_hyperpod_job),
     _reader("Job", "batch", _read_job, _is_training_job),
+    _reader(
+        "Job",
+        "batch.volcano.sh",
+        _read_volcano_job,
+        _is_volcano_job,
+        name="k8s-volcanojob",
+    ),
     _reader(
         "LeaderWorkerSet",
         "leaderworkerset.x-k8s.io",

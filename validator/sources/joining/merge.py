@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.value import Place, Value, condition_of
+from speccheck.validator.models.units import numbered
 from speccheck.validator.sources.reader import Fact
 
 if TYPE_CHECKING:
@@ -143,11 +144,11 @@ def _world(leaves: Leaves) -> None:
     if nodes and local and ranks and ranks < local:
         # The launcher leaves GPUs without a rank, where it is the only one on a node.
         if _get(leaves, "recovery.tasks_per_node") == 1:
-            note = f"{nodes} nodes x {ranks} ranks = {nodes * ranks:,}"
+            note = f"{numbered(nodes, 'node')} x {ranks} ranks = {nodes * ranks:,}"
             processes = "recovery.processes_per_node"
             _put(leaves, "cluster.world_size", nodes * ranks, note, of[0], processes)
     elif nodes and local:
-        note = f"{nodes} nodes x {local} GPUs = {nodes * local:,}"
+        note = f"{numbered(nodes, 'node')} x {local} GPUs = {nodes * local:,}"
         _put(leaves, "cluster.world_size", nodes * local, note, *of[:2])
     elif world and local and world % local == 0:
         note = f"{world:,} GPUs / {local} a node = {world // local:,}"

@@ -8,7 +8,10 @@ from speccheck.validator.sources.launching import (
     may_hold_options,
     python_program,
 )
-from speccheck.validator.sources.python.command_line import CommandLine, GivenOption
+from speccheck.validator.sources.python.command_line import (
+    GivenOption,
+    ProgramArguments,
+)
 from speccheck.validator.sources.shell.script import ShellCommand, ShellWord, options
 
 _SUFFIX = ".py"
@@ -24,15 +27,15 @@ def programs(file: ReadFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(program.text for program, _ in _started(file)))
 
 
-def command_line(program: str, scripts: Sequence[ReadFile]) -> CommandLine | None:
+def command_line(program: str, scripts: Sequence[ReadFile]) -> ProgramArguments | None:
     """Return what a program is started with; None unless one command alone does it."""
-    found = [
+    starts = [
         _given(script, words)
         for script in scripts
         for word, words in _started(script)
         if _base(word.text) == _base(program)
     ]
-    return found[0] if len(found) == 1 else None
+    return starts[0] if len(starts) == 1 else None
 
 
 def _started(
@@ -50,7 +53,7 @@ def _program(command: ShellCommand) -> ShellWord | None:
     return program if program is not None and program.resolved else None
 
 
-def _given(script: ReadFile, words: Sequence[ShellWord]) -> CommandLine:
+def _given(script: ReadFile, words: Sequence[ShellWord]) -> ProgramArguments:
     lists = options(words)
     given: Mapping[str, GivenOption] = {
         flag: GivenOption(
@@ -67,7 +70,7 @@ def _given(script: ReadFile, words: Sequence[ShellWord]) -> CommandLine:
     )
     line = words[0].line if words else 0
     place = f"line {line} of {_base(script.status.path)}" if line else ""
-    return CommandLine(place or _base(script.status.path), given, is_whole)
+    return ProgramArguments(place or _base(script.status.path), given, is_whole)
 
 
 def _base(path: str) -> str:

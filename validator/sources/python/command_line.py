@@ -36,7 +36,7 @@ class GivenOption(Record):
     only_if: str = ""
 
 
-class CommandLine(Record):
+class ProgramArguments(Record):
     """The arguments of a program.
 
     Attributes:
@@ -51,7 +51,7 @@ class CommandLine(Record):
     is_whole: bool
 
 
-def value_of(option: ParserOption, line: CommandLine | None) -> Evaluated:
+def value_of(option: ParserOption, line: ProgramArguments | None) -> Evaluated:
     """Return what a parser makes of an option."""
     flag, default = option.flags[0], option.default
     given = None
@@ -74,7 +74,7 @@ def value_of(option: ParserOption, line: CommandLine | None) -> Evaluated:
     return default._replace(only_if=default.only_if or f"{flag} is not given")
 
 
-def _is_unmistakable(option: ParserOption, line: CommandLine) -> bool:
+def _is_unmistakable(option: ParserOption, line: ProgramArguments) -> bool:
     """Tell whether no shorter form of an option is given."""
     return not any(
         flag.startswith(name) for flag in option.flags for name in line.options

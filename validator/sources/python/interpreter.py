@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.python.command_line import (
-    CommandLine,
+    ProgramArguments,
     kind_of,
     value_of,
 )
@@ -30,6 +30,7 @@ from speccheck.validator.sources.python.library import (
 )
 from speccheck.validator.sources.python.modules import Module, Modules
 from speccheck.validator.sources.python.operators import (
+    LONGEST_LIST,
     LONGEST_TEXT,
     binary,
     compared,
@@ -113,7 +114,7 @@ class Interpreter:
         self,
         path: str = "",
         modules: Modules | None = None,
-        command_line: CommandLine | None = None,
+        command_line: ProgramArguments | None = None,
     ) -> None:
         """Start before the first line.
 
@@ -764,21 +765,11 @@ class Interpreter:
     ) -> Unknown | None:
         """Add what a comprehension gives to a block; return why that is not known."""
         if level == len(node.generators):
-            if isinstance(node, ast.DictComp):
-                key = self._expression(node.key, scope)
-                value, key_at = self._expression(node.value, scope), position(node.key)
-                if not isinstance(key, Known) or not isinstance(key.value, str | int):
-                    return Unknown(self._shown(node))
-                block.entries[key.value] = BlockEntry(value, key_at, position(node))
-            else:
-                value = self._expression(node.elt, scope)
-                at = position(node.elt)
-                block.entries[len(block.entries)] = BlockEntry(value, None, at)
-            return None
+            return self._gather(node, scope, block)
         generator = node.generators[level]
         source = self._expression(generator.iter, scope)
         items = items_of(source)
-        if items is None or len(items) > _MOST_ITEMS:
+        if items is None or len(items) > LONGEST_LIST:
             for name in _assigned(generator):
                 scope.names[name] = Unknown(f"{name} goes through a list")
             for condition in generator.ifs:
@@ -787,9 +778,7 @@ class Interpreter:
             return Unknown(self._shown(node))
         for item in items:
             self._bind(generator.target, item, scope)
-            wanted: bool | None = True
-            for condition in generator.ifs:
-                wanted = wanted and truth_of(self._expression(condition, scope))
+            wanted = self._is_wanted(generator, scope)
             if wanted is None and not isinstance(node, ast.DictComp):
                 return Unknown(f"{self._at(node)} may leave parts out")
             if wanted is False:
@@ -801,6 +790,35 @@ class Interpreter:
             for key in block.entries.keys() - before if before is not None else ():
                 reason = Unknown(f"{self._at(node)} may leave it out")
                 block.entries[key] = block.entries[key]._replace(value=reason)
+        return None
+
+    def _is_wanted(self, generator: ast.comprehension, scope: Names) -> bool | None:
+        """Return whether the conditions of a comprehension hold; None if not known."""
+        for condition in generator.ifs:
+            is_true = truth_of(self._expression(condition, scope))
+            if not is_true:
+                return is_true
+        return True
+
+    def _gather(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: Names,
+        block: Block,
+    ) -> Unknown | None:
+        """Add one item of a comprehension to a block."""
+        if len(block.entries) >= LONGEST_LIST:
+            return Unknown("a list that is too long")
+        if not isinstance(node, ast.DictComp):
+            value, at = self._expression(node.elt, scope), position(node.elt)
+            block.entries[len(block.entries)] = BlockEntry(value, None, at)
+            return None
+        key = self._expression(node.key, scope)
+        value = self._expression(node.value, scope)
+        if not isinstance(key, Known) or not isinstance(key.value, str | int):
+            return Unknown(self._shown(node))
+        at = position(node.key)
+        block.entries[key.value] = BlockEntry(value, at, position(node.value))
         return None
 
     def _named(self, node: ast.NamedExpr, scope: Names) -> Evaluated:
@@ -888,14 +906,20 @@ class Interpreter:
             block.entries.setdefault(name, BlockEntry(value, at, at))
         if call.is_open:
             block.open_reason = f"what {call.names[0]} sets is not in this file"
-        if call.recorded == "argument":
-            for name in call.argument:
-                entry = block.entries.get(name)
-                if entry is not None and isinstance(entry.value, Block):
-                    self._record(call, entry.value, node)
-        elif call.recorded != "returned":
-            self._record(call, block, node)
+        self._record_call(call, block, node)
         return block
+
+    def _record_call(self, call: PythonCall, block: Block, node: ast.Call) -> None:
+        """Keep what a call, or one of its arguments, states."""
+        if call.recorded == "returned":
+            return
+        if call.recorded != "argument":
+            self._record(call, block, node)
+            return
+        for name in call.argument:
+            entry = block.entries.get(name)
+            if entry is not None and isinstance(entry.value, Block):
+                self._record(call, entry.value, node)
 
     def _build(
         self, callee: Imported, arguments: Sequence[Evaluated], block: Block
@@ -939,22 +963,43 @@ class Interpreter:
             return text_method(owner, method.name, arguments)
         if method.name in self._catalogue.chained and arguments:
             return self._chain(owner, method.name, arguments, node)
-        if method.name == "update" and not owner.is_list:
-            return self._update(owner, arguments, block, node)
-        if method.name == "get" and arguments and isinstance(arguments[0], Known):
+        value = self._read_block(owner, method.name, arguments)
+        if value is None:
+            value = self._change_block(owner, method.name, arguments, block, node)
+        return value or self._given(self._shown(node.func), node)
+
+    def _read_block(
+        self, owner: Block, name: str, arguments: Sequence[Evaluated]
+    ) -> Evaluated | None:
+        """Return what a method of a mapping or list gives, if it only reads it."""
+        if name == "get" and arguments and isinstance(arguments[0], Known):
             return item_of(owner, arguments)
-        if method.name == "copy":
+        if name == "copy":
             return owner.copied(self._branches)
-        if method.name in {"items", "keys", "values"} and not owner.is_built:
-            return view_of(owner, method.name)
+        if name in {"items", "keys", "values"} and not owner.is_built:
+            return view_of(owner, name)
+        return None
+
+    def _change_block(
+        self,
+        owner: Block,
+        name: str,
+        arguments: Sequence[Evaluated],
+        named: Block,
+        node: ast.Call,
+    ) -> Evaluated | None:
+        """Change a mapping or a list by a method; return what that gives, if known."""
+        if name == "update" and not owner.is_list:
+            return self._update(owner, arguments, named, node)
         is_here = self._branches == owner.branches[: len(self._branches)]
-        if method.name == "append" and owner.is_list and arguments and is_here:
+        is_here = is_here and len(owner.entries) < LONGEST_LIST
+        if name == "append" and owner.is_list and arguments and is_here:
             at = position(node.args[0])
             owner.entries[len(owner.entries)] = BlockEntry(arguments[0], None, at)
             return Known(None)
-        if method.name.startswith(("set", "pop", "append", "extend", "insert")):
-            owner.open_reason = f"{self._at(node)} changes it by {method.name}()"
-        return self._given(self._shown(node.func), node)
+        if name.startswith(("set", "pop", "append", "extend", "insert")):
+            owner.open_reason = f"{self._at(node)} changes it by {name}()"
+        return None
 
     def _chain(
         self, owner: Block, name: str, arguments: Sequence[Evaluated], node: ast.Call

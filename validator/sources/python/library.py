@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
 from speccheck.validator.sources.python.operators import (
+    LONGEST_LIST,
     LONGEST_TEXT,
     applied,
     condition_of,
@@ -179,18 +180,21 @@ def _parser(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
     return OptionParser()
 
 
+def _joined_text(owner: Known, value: Evaluated) -> Evaluated:
+    """Return what `join` makes of a list of texts."""
+    parts = items_of(value) or []
+    known = [item for item in parts if isinstance(item, Known)]
+    texts = [item.value for item in known if isinstance(item.value, str)]
+    length = sum(len(text) + len(str(owner.value)) for text in texts)
+    if not texts or len(texts) < len(parts) or length > LONGEST_TEXT:
+        return Unknown("what join() of a text gives")
+    return Known(str(owner.value).join(texts), condition_of(owner, *known))
+
+
 def text_method(owner: Known, name: str, arguments: Sequence[Evaluated]) -> Evaluated:
     """Return what a method of a text gives."""
     if name == "join" and len(arguments) == 1:
-        parts = items_of(arguments[0]) or []
-        texts = [item.value for item in parts if isinstance(item, Known)]
-        if (
-            texts
-            and len(texts) == len(parts)
-            and all(isinstance(text, str) for text in texts)
-        ):
-            joined = str(owner.value).join(str(text) for text in texts)
-            return Known(joined[:LONGEST_TEXT], condition_of(owner, *parts))
+        return _joined_text(owner, arguments[0])
     known = [item for item in arguments if isinstance(item, Known)]
     longest = max((len(str(item.value)) for item in known), default=1)
     is_long = name == "replace" and longest * len(str(owner.value)) > LONGEST_TEXT
@@ -253,7 +257,7 @@ def _range(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
         steps = range(*whole)
     except (TypeError, ValueError):
         return Unknown("a range that fails")
-    if len(steps) > _LONGEST_RANGE:
+    if len(steps) > LONGEST_LIST:
         return Unknown("a range that is too long")
     return _list([Known(number) for number in steps])
 
@@ -263,10 +267,14 @@ def _sorted(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
     known = [item for item in parts or () if isinstance(item, Known)]
     if parts is None or len(known) < len(parts) or named.entries:
         return Unknown("an order that is not known")
-    try:
-        return _list(sorted(known, key=lambda item: item.value))  # type: ignore[arg-type, return-value]
-    except TypeError:
-        return Unknown("an order that is not known")
+    condition = condition_of(*known)
+    numbers = [item.value for item in known if isinstance(item.value, int | float)]
+    texts = [item.value for item in known if isinstance(item.value, str)]
+    if len(numbers) == len(known):
+        return _list([Known(number, condition) for number in sorted(numbers)])
+    if len(texts) == len(known):
+        return _list([Known(text, condition) for text in sorted(texts)])
+    return Unknown("an order that is not known")
 
 
 def _attribute(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
@@ -320,7 +328,6 @@ _TEXT_METHODS = frozenset(
     | {"removeprefix", "removesuffix", "startswith", "endswith", "rsplit"}
     | {"capitalize", "isdigit", "count", "rpartition", "partition"}
 )
-_LONGEST_RANGE = 10_000
 _COPIES = frozenset({"builtins.list", "builtins.tuple", "copy.deepcopy", "copy.copy"})
 _CALLS: dict[str, Callable[[Sequence[Evaluated], Block], Evaluated]] = {
     "builtins.dict": _dictionary,

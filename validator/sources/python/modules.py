@@ -13,7 +13,8 @@ from speccheck.validator.evidence.record import Record
 
 _STRIDE = 4_000_000  # more lines than a file may have characters
 _MOST_MODULES = 60
-_MOST_TEXT = 1_500_000  # characters of all modules
+_LONGEST = 300_000  # characters of a module; those of published recipes have 150,000
+_MOST_TEXT = 1_500_000  # of all modules
 
 
 class ModuleText(Record):
@@ -63,25 +64,26 @@ class Modules:
         if self._find is None or top in sys.stdlib_module_names:
             return None
         if (name, path) not in self._by_name:
-            found = self._find(name, path)
-            module = self._parsed(found) if found is not None else None
+            text = self._find(name, path)
+            module = self._parsed(text) if text is not None else None
             self._by_name[name, path] = module
         return self._by_name[name, path]
 
-    def _parsed(self, found: ModuleText) -> Module | None:
-        if found.path in self._by_path:
-            return self._by_path[found.path]
-        self._left -= len(found.text)
-        if self._left < 0 or len(self._paths) > _MOST_MODULES:
+    def _parsed(self, module_text: ModuleText) -> Module | None:
+        if module_text.path in self._by_path:
+            return self._by_path[module_text.path]
+        self._left -= len(module_text.text)
+        is_long = len(module_text.text) > _LONGEST
+        if is_long or self._left < 0 or len(self._paths) > _MOST_MODULES:
             return None
         try:
-            tree = parsed(found.text)
+            tree = parsed(module_text.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self._by_path[found.path] = None
+            self._by_path[module_text.path] = None
             return None
         ast.increment_lineno(tree, _STRIDE * len(self._paths))
-        self._paths.append(found.path)
-        module = self._by_path[found.path] = Module(found.path, tree)
+        self._paths.append(module_text.path)
+        module = self._by_path[module_text.path] = Module(module_text.path, tree)
         return module
 
     def is_other(self, line: int) -> bool:

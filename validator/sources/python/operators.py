@@ -14,6 +14,7 @@ from speccheck.validator.sources.python.values import (
 )
 
 LONGEST_TEXT = 10_000  # characters that a text is worked out to
+LONGEST_LIST = 2_000  # items that a list is worked out to
 _LARGEST = 10**18  # as of the arithmetic of other configurations
 _HIGHEST_POWER = 64
 
@@ -78,6 +79,8 @@ def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluat
     """Return what an operator makes of two values."""
     calculate = _BINARY.get(type(operator))
     if isinstance(operator, ast.Add) and _is_list(left) and _is_list(right):
+        if len(left.entries) + len(right.entries) > LONGEST_LIST:
+            return Unknown("a list that is too long")
         return _joined(left, right)
     if not isinstance(left, Known) or not isinstance(right, Known):
         return first_unknown(left, right)
@@ -105,9 +108,10 @@ def _joined(left: Block, right: Block) -> Block:
 def compared(operator: ast.cmpop, left: Evaluated, right: Evaluated) -> Evaluated:
     """Return what a comparison of two values says."""
     compare = _COMPARED.get(type(operator))
-    if isinstance(operator, ast.Is | ast.IsNot) and isinstance(left, Block):
-        if isinstance(right, Known) and right.value is None and _is_object(left):
-            return Known(isinstance(operator, ast.IsNot))
+    is_identity = isinstance(operator, ast.Is | ast.IsNot)
+    is_none = isinstance(right, Known) and right.value is None
+    if is_identity and is_none and _is_object(left):
+        return Known(isinstance(operator, ast.IsNot))
     if isinstance(operator, ast.In | ast.NotIn) and isinstance(right, Block):
         return _member(operator, left, right)
     if isinstance(left, Known) and isinstance(right, Known) and compare is not None:
@@ -115,9 +119,11 @@ def compared(operator: ast.cmpop, left: Evaluated, right: Evaluated) -> Evaluate
     return first_unknown(left, right)
 
 
-def _is_object(block: Block) -> bool:
-    """Tell whether a block is surely something, not what a function may give."""
-    return block.is_built or block.is_list or not block.name
+def _is_object(value: Evaluated) -> bool:
+    """Tell whether a value is surely something, not what a function may give."""
+    return isinstance(value, Block) and (
+        value.is_built or value.is_list or not value.name
+    )
 
 
 def _member(operator: ast.cmpop, left: Evaluated, right: Block) -> Evaluated:

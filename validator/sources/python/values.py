@@ -195,7 +195,7 @@ class Names:
 
         """
         self.above = above
-        self.path = above.path if above is not None else path
+        self.path: str = above.path if above is not None else path
         self.rebound = rebound
         self.names: dict[str, Evaluated] = {}
 
