@@ -16,7 +16,16 @@ from slow_cases import mark_repeats
 
 # Variables that choose the form of the output, or that a probe reads as the launcher's.
 _OF_THE_CALLER = {
-    *("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM"),
+    *(
+        "CI",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLUMNS",
+        "FORCE_COLOR",
+        "GITHUB_ACTIONS",
+        "NO_COLOR",
+        "TERM",
+    ),
     "SOURCE_DATE_EPOCH",
     # What a launcher of the tests would tell (validator/node/launcher.py).
     *("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_NAME", "JOB_COMPLETION_INDEX"),

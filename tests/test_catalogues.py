@@ -12,6 +12,7 @@ from compile_catalogues import (
     framework_names,
     read_source,
 )
+from compile_frameworks import compile_framework
 from compile_key_relations import (
     RelationFile,
     compiled_relations,
@@ -291,6 +292,13 @@ def test_parse_version(
     text: str, framework: str | None, number: tuple[int, ...], *, or_newer: bool
 ) -> None:
     assert parse_version(text) == FrameworkVersion(framework, number, or_newer)
+
+
+def test_successor_of_a_key_stands_in_a_list() -> None:
+    row = {"path": "a", "deprecated_by": "b", "source": "s"}
+    table = {"framework": "f", "versions": [], "keys": [row]}
+    with pytest.raises(ValueError, match="a: deprecated_by is no list of keys"):
+        compile_framework(table, {})
 
 
 @pytest.mark.parametrize("text", ["", "latest", "transformers"])

@@ -50,11 +50,12 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "--help")
     assert code == 0
     assert "--gpus-per-node N" in out
+    code, out, _ = run(capsys, "help", "exit-codes")
     for line in (
-        "  0  nothing wrong",
-        "  1  findings",
-        "  2  usage",
-        "  3  not enough",
+        "  0      nothing wrong",
+        "  1      findings",
+        "  2      usage",
+        "  3      not enough",
     ):
         assert line in out
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator.cli.completion import SCRIPTS, commands
-from speccheck.validator.cli.main import main, usage
+from speccheck.validator.cli.help import commands_help
+from speccheck.validator.cli.main import main
 
 _BASH = """
 source {script}
@@ -36,6 +37,9 @@ LINES = [
     (["job.yaml", "--select", "COMM-00"], ["COMM-001", "COMM-002"]),
     (["job.yaml", "--role", "s"], ["sft"]),
     (["completion", "f"], ["fish"]),
+    (["list", ""], ["gpus", "rules"]),
+    (["help", "f"], ["facts", "fixes"]),
+    (["check", "--out"], ["--output"]),
     (["train"], ["train.yaml"]),
     (["--node", "tr"], ["train.yaml"]),
 ]
@@ -114,7 +118,7 @@ def test_fish(script: Path, words: list[str], expected: list[str]) -> None:
         ("explain secret", "secret_in_file"),
         ("plan --what", "*--what-if=["),
         ("job.yaml --role s", "--role=["),
-        ("completion f", "*:name:(bash zsh fish)"),
+        ("completion f", "*:name:(bash zsh fish powershell)"),
         ("train", "*:file:_files"),
     ],
 )
@@ -137,11 +141,22 @@ def test_every_option_of_every_command_is_there(
 
 
 def test_every_command_of_the_help_is_there() -> None:
-    lines = usage().partition("Commands:\n")[2].splitlines()
+    lines = commands_help().splitlines()[1:]
     result = {line.split()[0] for line in lines if line[:3] == "  " + line[2:3].strip()}
-    assert result - {"./rules"} == {
-        command.words[0] for command in commands() if command.words
-    }
+    assert result == {command.words[0] for command in commands() if command.words}
+
+
+def test_powershell_knows_commands_values_and_groups(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["completion", "powershell"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  $table['check --color'] = 'auto always never'" in lines
+    assert "  $table['check --settings'] = ''" in lines
+    (bench,) = [line for line in lines if line.startswith("  $table['bench'] = ")]
+    assert "all-reduce" in bench
+    (first,) = [line for line in lines if line.startswith("  $table[''] = ")]
+    assert "preflight" in first
 
 
 @pytest.mark.parametrize("words", [[], ["tcsh"], ["bash", "zsh"]])
@@ -150,5 +165,5 @@ def test_an_unknown_shell_is_refused(
 ) -> None:
     assert main(["completion", *words]) == 2
     error = capsys.readouterr().err
-    assert error.endswith("must be one of bash, zsh, fish\n")
+    assert error.endswith("must be one of bash, zsh, fish, powershell\n")
     assert error.count("\n") == 1

@@ -206,7 +206,7 @@ val_set_size: 0.0
   --tensor-model-parallel-size 8 --num-layers 4 --hidden-size 1024 \\
   --num-attention-heads 16 --seq-length 4096 --micro-batch-size 1 \\
   --global-batch-size 64 --save /ckpt --save-interval 100 \\
-  --ckpt-format torch_dist --async-save
+  --ckpt-format torch_dist --async-save --apply-wd-to-qk-layernorm
 """,
         "warning",
     ),

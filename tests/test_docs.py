@@ -15,7 +15,7 @@ from speccheck.validator.certification.kit import MANIFEST
 from speccheck.validator.cli.baseline import FILE
 from speccheck.validator.cli.certify import DERIVED
 from speccheck.validator.cli.command_table import named
-from speccheck.validator.cli.main import usage
+from speccheck.validator.cli.help import commands_help
 from speccheck.validator.cli.option_table import OPTIONS
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.rule_index import built_in_rules
@@ -61,7 +61,7 @@ def test_the_pages_of_the_command_line_are_the_generated_ones() -> None:
 
 def test_the_page_of_the_command_line_has_every_command_and_option() -> None:
     page = reference_pages.pages()[reference_pages.COMMAND_LINE]
-    commands = re.findall(r"^  ((?:spec )?[a-z]+)\b", usage(), re.MULTILINE)
+    commands = re.findall(r"^  ((?:spec )?[a-z]+)\b", commands_help(), re.MULTILINE)
     assert len(commands) > 8
     for command in commands:
         assert f"\n## speccheck {command}\n" in page

@@ -151,8 +151,9 @@ def test_dots_stand_for_any_lines() -> None:
     assert not _matches(["a", "..."], "b\na\n")
 
 
-def test_the_first_page_shows_examples() -> None:
-    assert len(_sessions(ROOT / "README.md")) >= 4
+def test_the_first_page_and_the_tour_show_examples() -> None:
+    assert len(_sessions(ROOT / "README.md")) >= 2
+    assert len(_sessions(ROOT / "docs" / "tour.md")) >= 4
 
 
 def test_the_package_of_rules_is_what_its_page_shows() -> None:

@@ -31,6 +31,14 @@ def test_an_edition_beside_its_base(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].startswith("to   edition 1.1 (approved), sha256 ")
     count = len(differences(load_edition("1.0"), load_edition("1.1")))
     assert lines[2] == f"{count} differences, together MINOR; the ids claim MINOR"
+    assert lines[3] == "  nothing that passes by the first edition fails by the second"
+    summary = " ".join(line.strip() for line in lines[4 : lines.index("Added")])
+    levels = "6 required -> recommended, 4 recommended -> optional"
+    assert f"10 clauses of another level: {levels}" in summary
+    assert (
+        "  COMM-071 required -> recommended: No measurement above what the wires carry"
+        in lines
+    )
     titles = [line for line in lines[3:] if line and not line.startswith(" ")]
     assert titles == [
         *("Added", "Deprecated", "Levels", "Numbers"),

@@ -91,7 +91,7 @@ def test_the_note_is_in_the_json_report(
     words = ["--select", "BATCH-001", "--nodes", "1", "--gpus-per-node", "8"]
     speccheck([*words, "--spec", edition, "--output", "json", str(path)])
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
-    assert finding["note"] == f"1 nodes x 8 GPUs = 8; {NOTE}"
+    assert finding["note"] == f"1 node x 8 GPUs = 8; {NOTE}"
 
 
 def shown(words: str, spec: str, capsys: pytest.CaptureFixture[str]) -> str:

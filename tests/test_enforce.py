@@ -99,7 +99,7 @@ def test_only_fail_on_warning_counts_it(judge: Judge) -> None:
     )
     assert (code, found["reason"]) == (
         1,
-        "1 warning; 8 of 11 required checks could run",
+        "1 warning; 9 of 12 required checks could run",
     )
 
 

@@ -183,7 +183,7 @@ def test_a_fix_is_all_or_nothing_over_files(
     (folder / "elsewhere.yaml").write_text("a: 0\n")
     _, out, err = run(capsys, "a.sh", "--diff")
     assert out == ""
-    assert err.endswith(": elsewhere.yaml was not given: name it as well\n")
+    assert err.endswith(": elsewhere.yaml was not given: name it as well; by hand: both\n")
 
 
 def test_a_file_that_another_one_names_is_not_edited(
@@ -196,7 +196,7 @@ def test_a_file_that_another_one_names_is_not_edited(
     )
     _, out, err = run(capsys, "train.yaml", *JOB, "--diff", "--unsafe-fixes")
     assert out == ""
-    assert "ds.json is only named by another file: give it as well\n" in err
+    assert "ds.json is only named by another file: give it as well; by hand: " in err
 
 
 def test_a_waived_finding_is_not_fixed(

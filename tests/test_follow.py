@@ -119,3 +119,83 @@ def test_one_engine_file_belongs_to_every_plan_that_names_it(
     written(tmp_path, a_yaml=trainer, b_yaml=other, ds_json=ENGINE)
     found = report(capsys, str(tmp_path))
     assert names(found) == [["a.yaml", "ds.json"], ["b.yaml", "ds.json"]]
+
+
+@pytest.mark.parametrize("folder", ["conf", "recipes"])
+def test_what_a_script_starts_from_another_folder_is_no_plan_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    script = f"torchrun --nproc-per-node 8 train.py --config {folder}/train.yaml\n"
+    texts = {"launch__run_sh": script, f"{folder}__train_yaml": TRAINER}
+    (tmp_path / ".git").mkdir()
+    found = report(capsys, str(written(tmp_path, **texts)))
+    assert names(found) == [["run.sh", "train.yaml"]]
+    assert {Path(file["path"]).name for file in found["files"]} == {
+        "run.sh",
+        "train.yaml",
+    }
+
+
+def test_an_empty_file_of_a_searched_folder_is_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = report(
+        capsys, str(written(tmp_path, train_yaml=TRAINER, conf__none_yaml=""))
+    )
+    states = {Path(file["path"]).name: file["status"] for file in found["files"]}
+    assert states == {"train.yaml": "judged", "none.yaml": "unrecognised"}
+
+
+BY_ARGUMENTS = """\
+#!/bin/bash
+#SBATCH --gres=gpu:8
+TASK=""
+STAGE=""
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --task) TASK="$2"; shift 2 ;;
+    --stage) STAGE="$2"; shift 2 ;;
+  esac
+done
+if [[ -z "$TASK" || -z "$STAGE" ]]; then
+  echo "missing arguments"
+  exit 1
+fi
+srun accelerate launch --config_file engines/$STAGE.yaml \\
+  --num_machines $SLURM_NNODES --num_processes $(($SLURM_NNODES * 8)) \\
+  --machine_rank $SLURM_PROCID train.py --config recipes/$TASK/config.yaml
+"""
+ACCELERATE = """\
+compute_environment: LOCAL_MACHINE
+distributed_type: DEEPSPEED
+deepspeed_config: {zero_stage: 3}
+num_machines: 1
+num_processes: 8
+"""
+
+
+def test_files_given_with_a_script_that_names_them_in_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    written(
+        tmp_path,
+        launch_sh=BY_ARGUMENTS,
+        engines__zero3_yaml=ACCELERATE,
+        recipes__sft__config_yaml=TRAINER.format(target="null"),
+    )
+    given = ("launch.sh", "engines/zero3.yaml", "recipes/sft/config.yaml")
+    found = report(capsys, *(str(tmp_path / name) for name in given))
+    assert names(found) == [["launch.sh", "zero3.yaml", "config.yaml"]]
+    failed = {row["rule"] for row in found["findings"] if row["outcome"] == "fail"}
+    assert failed.isdisjoint({"conflicting_statements", "reference_leads_nowhere"})
+
+
+def test_a_long_script_says_how_much_of_it_was_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "# data\n" * 60_000 + "torchrun --nproc-per-node 8 train.py\n"
+    found = report(capsys, str(written(tmp_path, run_sh=rows) / "run.sh"))
+    assert found["exit_code"] == 3
+    (file,) = found["files"]
+    assert "no launch in its first 300,000 characters" in file["message"]

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "editors.md"
 LEAST_VALID = 0.98
 # Of command lines, and of what tools write; docs/editors.md says why.
-WITHOUT_A_FILE = {"hf-model-config", "launchers"}
+WITHOUT_A_FILE = {"hf-model-config", "launchers", "openrlhf"}
 PUBLISHED_FILES = [
     (name, path)
     for name in published_names()

@@ -10,6 +10,26 @@ from speccheck.validator.cli.main import main
 
 ZERO = "zero_optimization:\n  stage: 2\nfp16:\n  enabled: true\n"
 LEARNS = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: x\n"
+BERT = """max_seq_len: 128
+model: {name: mosaic_bert, pretrained_model_name: bert-base-uncased, model_config: {}}
+train_loader: {name: text, drop_last: true}
+max_duration: 1000ba
+optimizer: {name: decoupled_adamw, lr: 5.0e-4}
+scheduler: {name: linear_decay_with_warmup}
+global_train_batch_size: 4096
+device_train_microbatch_size: 128
+precision: amp_bf16
+"""
+PATCH = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      containers:
+        - name: trainer
+          resources: {limits: {nvidia.com/gpu: "8"}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -24,6 +44,16 @@ LEARNS = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: 
             f"_wandb:\n  value:\n    cli_version: 0.23.1\n{LEARNS}",
             id="what Weights & Biases wrote of a run",
         ),
+        pytest.param(
+            f"global_num_gpus: 8\nuser_script: train.py\nnum_layers: 12\n"
+            f"hidden_size: 768\npipe_parallel_size: 1\nlr: 6e-05\n{ZERO}",
+            id="what GPT-NeoX wrote for its workers",
+        ),
+        pytest.param(
+            f"includes:\n  - ../module_base.yaml\n{LEARNS}", id="a module of Primus"
+        ),
+        pytest.param(BERT, id="a trainer of BERT on Composer"),
+        pytest.param(PATCH, id="what kustomize lays over a Job"),
     ],
 )
 def test_it_is_not_judged(

@@ -1,5 +1,6 @@
 """What `speccheck plan` shows of the launches of scripts, launcher by launcher."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -190,3 +191,26 @@ def test_a_script_that_srun_starts_has_the_nodes_of_its_step(
     shown = capsys.readouterr().out
     assert "SLURM_PROCID numbers tasks: 4 nodes x 8 tasks make it 0 to 31" in shown
     assert "8 tasks on a node x 8 processes = 64 ranks for 8 GPUs" in shown
+
+
+def test_the_plan_gives_each_launch_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Give the sentence and each number of the account with its place."""
+    path = tmp_path / "job.sbatch"
+    command = (
+        "srun torchrun --nnodes=4 --nproc_per_node=8 --rdzv_backend=c10d "
+        "--rdzv_endpoint=node-0:29500 train.py\n"
+    )
+    path.write_text(_JOB + command, encoding="utf-8")
+    main(["plan", "--output", "json", str(path)])
+    (launch,) = json.loads(capsys.readouterr().out)["plans"][0]["launches"]
+    assert launch["text"] == (
+        "srun starts torchrun, on 4 nodes, 8 ranks a node, 32 ranks in all, "
+        "32 GPUs allocated, meeting at node-0:29500 by c10d"
+    )
+    assert launch["launcher"]["value"] == "torchrun"
+    account = {item["name"]: item for item in launch["account"]}
+    assert account["launch.world"]["value"] == 32
+    assert account["launch.world"]["note"] == "4 nodes x 8 ranks = 32"
+    assert [place["line"] for place in account["launch.nodes"]["places"]] == [5]

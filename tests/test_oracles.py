@@ -1,19 +1,25 @@
 """Oracles answer case by case, and the page says what both sides say."""
 
+import hashlib
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
+from constraints_page import Constraint
+from oracles import environments
 from oracles.asking import Answer, Case, NoOracle, answers, kept_answers
 from oracles.edited import Text, TextResult, edits
 from oracles.examples import (
     Example,
     ExampleResult,
+    completed,
     configured,
     example_results,
     examples,
 )
+from oracles.ledger import Draw, draws, ledger_lines
 from oracles.page import OracleReport, page
 from oracles.registry import registry
 
@@ -134,9 +140,17 @@ def test_relations_of_an_oracle_that_do_not_exist_are_noticed() -> None:
     wrong = [
         f"{oracle.name}: {row}"
         for oracle in registry().oracles
-        for row in {*oracle.rows, *oracle.argued} - {e.id for e in examples(oracle)}
+        for row in {*oracle.rows, *oracle.argued, *oracle.processes}
+        - {e.id for e in examples(oracle)}
     ]
     assert wrong == []
+    unused = [
+        f"{oracle.name}: {pattern}"
+        for oracle in registry().oracles
+        for pattern, reason in oracle.elsewhere.items()
+        if reason not in {e.reason for e in examples(oracle)}
+    ]
+    assert unused == []
 
 
 def test_edits_are_drawn_by_the_seed_and_of_different_keys() -> None:
@@ -244,19 +258,83 @@ def test_a_case_is_asked_once_until_its_driver_changes(tmp_path: Path) -> None:
 
 
 def test_what_runs_after_an_oracle_is_asked_and_argued() -> None:
-    known = {oracle.name: oracle for oracle in registry().oracles}
-    rows = {row.id: row for row in examples(known["llamafactory"])}
-    later = rows["quantization-bits-of-hqq"]
-    assert (later.reason, later.argument) == ("", "runs where the model is loaded")
-    assert rows["kt-activation-without-kt"].reason == (
+    rows = rows_of("accelerate")
+    later = rows["multinode-launcher-of-no-such-name"]
+    assert (later.reason, later.argument) == (
+        "",
+        "runs where DeepSpeed starts the other machines",
+    )
+    assert rows["mesh-without-engine"].reason == (
+        "asks an Accelerator of several processes"
+    )
+
+
+def test_what_no_oracle_can_be_asked_says_why() -> None:
+    assert rows_of("llamafactory")["kt-activation-without-kt"].reason == (
         "speaks of kt_cpu_activation, which newer releases have"
     )
-    assert rows["lora-with-galore"].argument == ""
+    assert rows_of("transformers")["kto-batch-of-one"].reason == "speaks of keys of TRL"
+    assert rows_of("trl")["kto-batch-of-one"].reason == ""
+
+
+def test_a_row_is_held_to_the_release_of_the_package_that_it_names() -> None:
+    row = "groups-of-a-batch-that-shrinks"  # from TRL 1.9.0 on
+    assert rows_of("trl")[row].reason == ""
+    assert rows_of("trl-0")[row].reason == "holds from trl 1.9.0 on"
+
+
+def test_the_processes_of_a_job_lie_beside_the_file() -> None:
+    stated = rows_of("torchtitan")["seed-checkpoint-on-several-ranks"]
+    assert [case.beside for case in stated.cases] == [
+        {"world_size": "8"},
+        {"world_size": "1"},
+    ]
+    assert "plan.cluster.world_size" not in stated.cases[0].keys
+    of_oracle = rows_of("deepspeed")["elastic-model-parallel-across-nodes"]
+    assert of_oracle.cases[0].beside == {"world_size": "8"}
+
+
+def test_items_of_lists_have_what_their_definition_demands() -> None:
+    items = {"env": {"name": "A"}, "containers": {"name": "main"}}
+    document = {"containers": [{"env": [1, {"name": "B"}]}], "args": [1]}
+    assert completed(document, items) == {
+        "containers": [{"name": "main", "env": [{"name": "A"}, {"name": "B"}]}],
+        "args": [1],
+    }
+
+
+def test_a_file_of_an_environment_must_be_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "urlopen", lambda *_, **__: BytesIO(b"kind: A"))
+    good = hashlib.sha256(b"kind: A").hexdigest()
+    environments.fetch({"a.yaml": {"url": "https://x", "sha256": good}}, tmp_path / "f")
+    assert (tmp_path / "f" / "a.yaml").read_text() == "kind: A"
+    with pytest.raises(environments.NotBuilt, match=r"b\.yaml is not what it was"):
+        environments.fetch({"b.yaml": {"url": "https://x", "sha256": "0"}}, tmp_path)
+
+
+def test_the_ledger_counts_what_is_told_and_what_an_oracle_confirms() -> None:
+    rows = [
+        Constraint("it", "a:1", "c", "error", "relation", "one, other"),
+        Constraint("it", "a:2", "c", "warn", "open", "why | not"),
+        Constraint("it", "a:3", "c", "error", "not-by-file", "a GPU"),
+    ]
+    yes, no = Answer("", accepted=True), Answer("", accepted=False, message="no")
+    results = [ExampleResult("it", "other", "refused", "", "", no, yes)]
+    lines = [*ledger_lines(rows, results, [Draw(7, 9, 4, "2 of 5", 3, 4, "nothing")])]
+    assert "| it | 2 | 1 | 100% | 1 | 0% | 1 | 1 | 1 |" in lines
+    assert "| it | warn | why \\| not |" in lines
+    assert {draw.seed for draw in draws()} == {41, 43}
+    assert lines[-1] == "| 7 | 9 | 4 | 2 of 5 | 3 (75%) | 4 (100%) | nothing |"
+
+
+def rows_of(name: str) -> dict[str, Example]:
+    (oracle,) = (oracle for oracle in registry().oracles if oracle.name == name)
+    return {row.id: row for row in examples(oracle)}
 
 
 def test_null_takes_a_key_off_the_base() -> None:
-    known = {oracle.name: oracle for oracle in registry().oracles}
-    rows = {row.id: row for row in examples(known["llamafactory"])}
-    example, mended = rows["train-without-dataset"].cases
+    example, mended = rows_of("llamafactory")["train-without-dataset"].cases
     assert "dataset" not in example.keys
     assert mended.keys["dataset"] == "identity"

@@ -48,9 +48,9 @@ def of_rank(text: str, rank: int) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (log(), "4 of those on the network IB with GPUDirect"),
-        (log(reach=""), "0 of those on the network IB with GPUDirect"),
-        (log(network="Socket", reach=""), "0 of those on the network Socket"),
+        (log(), "4 by the network (IB; all with GPUDirect)"),
+        (log(reach=""), "(IB; none with GPUDirect)"),
+        (log(network="Socket", reach=""), "(Socket; none with GPUDirect)"),
         (log(inside="SHM/direct/direct"), "14 by host memory, 4 by the network"),
     ],
 )

@@ -11,6 +11,7 @@ from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.plan import leaf_names
 
+EXAMPLE = Path(__file__).parents[1] / "fixtures" / "examples" / "llama-3-70b"
 AXOLOTL = """\
 base_model: meta-llama/Llama-3.1-8B
 datasets:
@@ -104,7 +105,7 @@ def test_the_text_names_files_reasons_and_values(
     text = "\n".join(lines)
     assert "job.sbatch names train.yaml; train.yaml names ds.json" in text
     assert (
-        "  nodes                          2                      stated   job.sbatch:2"
+        "  nodes                          2                stated   job.sbatch:2"
         in (lines)
     )
     assert "      4 at ds.json:2; 2 at train.yaml:5" in lines
@@ -155,3 +156,30 @@ def test_what_is_no_plan_has_another_exit_code(
 def test_a_folder_without_a_plan_is_inconclusive(tmp_path: Path) -> None:
     assert main(["plan", str(tmp_path)]) == 3
     assert main(["plan"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("gpu", "answer"),
+    [
+        (["--gpu", "H100-SXM5-80GB"], "  memory: does not fit: at least "),
+        ([], "  memory: not known whether it fits; to decide, add --gpu"),
+    ],
+)
+def test_the_plan_begins_with_whether_it_fits(
+    gpu: list[str], answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["plan", str(EXAMPLE), *gpu])
+    head = capsys.readouterr().out.partition("\ncluster\n")[0]
+    assert answer in head
+
+
+def test_a_place_that_is_too_long_stands_below_its_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"{'a_long_name_of_a_file_' * 2}.yaml"
+    path.write_text("speccheck: 1\nparallelism:\n  tensor_parallel_size: 2\n", "utf-8")
+    main(["plan", str(path)])
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if "tensor_parallel_size" in line)
+    assert lines[at].endswith("stated")
+    assert lines[at + 1] == f"      {path.name}:3"

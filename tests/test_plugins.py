@@ -97,3 +97,28 @@ def test_a_broken_package_is_named(
     assert found.returncode == 2
     assert f"plugin broken ({group} = {value}) {says}" in found.stderr
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["list", "rules", "tensor_group"], "tensor_group_leaves_node"),
+        (["list", "formats", "toy"], "toy-trainer"),
+        (["explain", "tensor_group_leaves_node"], "tensor_group_leaves_node: "),
+    ],
+)
+def test_rules_and_readers_of_a_package_are_listed_and_explained(
+    installed: Path, words: list[str], says: str
+) -> None:
+    def ended(*more: str) -> subprocess.CompletedProcess[str]:
+        places = [str(installed), str(PROJECT / ".imports")]
+        return subprocess.run(
+            [sys.executable, "-m", "speccheck", *words, *more],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        )
+
+    assert says in ended("--plugins").stdout
+    assert says not in ended().stdout

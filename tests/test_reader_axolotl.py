@@ -129,6 +129,7 @@ def test_defaults() -> None:
         "data.pin_memory": True,
         "optimizer.clip_norm": 1.0,
         "model.adapter": "none",
+        "model.quantized_bits": 16,
         "telemetry.sinks": (),
         "batch.mode": "fixed",
         "run.uses_torch": True,

@@ -295,7 +295,11 @@ def test_the_role_follows_from_switches(settings: str, role: str | None) -> None
         ("hardware: tpu", "cluster.accelerator_family", "tpu"),
         ("dataset_type: hf", "data.resumable", False),
         ("global_parameter_scale: 2\nbase_emb_dim: 64", "model.hidden_size", None),
-        ("model_name: llama3.1-70b-Instruct", "model.layers", 80),
+        (
+            "model_name: llama3-8b\nglobal_parameter_scale: 2",
+            "model.name_of_model",
+            None,
+        ),
         ("num_pipeline_repeats: 4", "parallelism.virtual_stages", None),
         (
             "dcn_pipeline_parallelism: 2\nnum_pipeline_repeats: 4",

@@ -104,6 +104,8 @@ def test_sections() -> None:
         "checkpoint.enabled": True,
         "checkpoint.resume": True,
         "run.framework": "megatron-bridge",
+        "parallelism.ulysses_size": 1,
+        "run.uses_torch": True,
     }
     assert found.line("parallelism.tensor_parallel_size") == 3
     assert found.status("precision.gradient_reduce_dtype") == "unknown"
@@ -112,10 +114,8 @@ def test_sections() -> None:
 def test_the_rest_is_the_recipes() -> None:
     found = read(PARTIAL)
     assert READER.detect(found.document) >= 0.5
-    assert found.values("default") == {
-        "parallelism.ulysses_size": 1,
-        "run.uses_torch": True,
-    }
+    assert found.values("default") == {}
+    assert found.value("parallelism.ulysses_size") == 1
     assert found.value("parallelism.engine") == "fsdp2"
 
 

@@ -1,8 +1,12 @@
 """OpenRLHF's arguments in scripts."""
 
+from pathlib import Path
+
 import pytest
 
 from script_text import format_of, read_script
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.openrlhf_command_line import READER
 
 TUNING = """\
@@ -90,3 +94,61 @@ def test_grouped_names_of_later_releases() -> None:
 )
 def test_what_does_not_train(text: str) -> None:
     assert format_of(text) != "openrlhf-arguments"
+
+
+def failures(folder: Path, text: str) -> set[tuple[str, str]]:
+    (folder / "train.sh").write_text(text)
+    (plan,) = run(Request(arguments=(str(folder / "train.sh"),))).plans
+    return {
+        (item.finding.rule, item.finding.message.partition(":")[0])
+        for item in plan.findings
+        if item.finding.outcome == "fail"
+        and item.finding.rule in {"key_refused", "settings_refused"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("--micro_train_batch_size 2 --max-len 2048", set()),
+        ("--micro_train_batch 2", set()),  # argparse takes what begins a flag alone
+        ("--own_flag_of_a_fork 2", set()),
+        (
+            "--micro_train_batch_szie 2",
+            {
+                (
+                    "key_refused",
+                    (
+                        "micro_train_batch_szie is no key of openrlhf; did you mean "
+                        "micro_train_batch_size?"
+                    ),
+                )
+            },
+        ),
+        (
+            "--ds.ring_attn_size 2",
+            {("settings_refused", "--ds.ring_attn_size 2 needs ds.packing_samples")},
+        ),
+        ("--ds.ring_attn_size 2 --ds.packing_samples", set()),
+        ("--ds.ring_attn_size 2 $MORE", set()),
+    ],
+)
+def test_flags_that_argparse_refuses(
+    tmp_path: Path, arguments: str, expected: set[tuple[str, str]]
+) -> None:
+    script = f"deepspeed --module openrlhf.cli.train_sft {arguments}\n"
+    assert failures(tmp_path, script) == expected
+
+
+def test_a_program_of_another_repository_has_arguments_of_its_own(
+    tmp_path: Path,
+) -> None:
+    script = "python -m openrlhf.cli.train_video --micro_train_batch_szie 2\n"
+    assert failures(tmp_path, script) == set()
+
+
+def test_roles_on_the_same_gpus_are_all_that_there_are() -> None:
+    together = read_script(READER, RAY.replace("EXTRA", "--colocate_all_models"))
+    assert together.value("cluster.world_size") == 4
+    apart = read_script(READER, RAY.replace(" EXTRA", ""))
+    assert apart.value("cluster.world_size") is None

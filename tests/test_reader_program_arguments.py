@@ -63,3 +63,32 @@ def test_a_variable_may_hold_more() -> None:
 )
 def test_others_keep_theirs(text: str, format_id: str | None) -> None:
     assert format_of(text) == format_id
+
+
+def test_short_names_of_the_performance_scripts() -> None:
+    leaves = read_script(
+        READER,
+        "python3 scripts/performance/setup_experiment.py --gpu gb200 -ng 64 -gn 4 "
+        "-m llama -mr llama3_70b -tp 2 -pp 4 -cp 1 -gb 128 -mb 1 -sl 8192\n",
+    )
+    assert leaves.values("stated") == {
+        "batch.global_batch_size": 128,
+        "batch.micro_batch_size": 1,
+        "batch.sequence_length": 8192,
+        "cluster.gpus_per_node": 4,
+        "cluster.world_size": 64,
+        "parallelism.context_parallel_size": 1,
+        "parallelism.pipeline_parallel_size": 4,
+        "parallelism.tensor_parallel_size": 2,
+    }
+
+
+def test_a_performance_script_of_which_only_the_job_knows_the_sizes() -> None:
+    leaves = read_script(
+        READER,
+        "set -u\npython3 scripts/performance/setup_experiment.py --num_gpus $TOTAL "
+        "--gpus_per_node 8 --model_recipe_name llama3_70b --profile_step=$STEP\n",
+    )
+    assert leaves.values("stated") == {"cluster.gpus_per_node": 8}
+    assert leaves.note("cluster.world_size").startswith("${TOTAL} is known only")
+    assert leaves.status("batch.global_batch_size") is None

@@ -339,7 +339,7 @@ def _part() -> ConfigContainer:
     (plan,) = leaves(text)
     assert plan["batch.global_batch_size"].value == 256
     assert plan["parallelism.tensor_parallel_size"].value == 4
-    assert plan["parallelism.ulysses_size"].status == "unknown"
+    assert plan["parallelism.ulysses_size"].value == 1
 
 
 def test_configurations_of_torchtitan() -> None:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from script_text import ReadScript, format_of, read_script
+from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
 from speccheck.validator.run.judging import JudgedPlan
-from speccheck.validator.run.run import run
+from speccheck.validator.run.run import read_plans, run
+from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.formats.torchtitan_command_line import READER
 
 SETTINGS = """\
@@ -70,7 +72,7 @@ def test_settings_lie_over_those_of_the_file(folder: Path) -> None:
     assert script.line(TENSOR) == 5
     assert script.leaves[MICRO].places[0].key == "--training.local-batch-size"
     assert script.leaves["batch.sequence_length"].places[0].file.endswith(".toml")
-    assert script.value("model.layers") == 32
+    assert script.value("model.name_of_model") == "llama3 8B"
     (named,) = script.reading.references
     assert named.target == "llama.toml"
     assert {MICRO, TENSOR} <= {*named.replaces}
@@ -153,3 +155,23 @@ def test_detection(text: str, name: str | None) -> None:
 def test_a_file_alone_is_named_too() -> None:
     script = read("python -m torchtitan.train --job.config-file x.toml\n")
     assert script.targets == ["x.toml"]
+
+
+def test_a_file_below_the_working_folder_lies_under_what_only_the_job_knows(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "llama.toml").write_text(SETTINGS)
+    script = (
+        "export HERE=$PWD\n"
+        "if [ $KIND = a ]; then DEGREE=8; BATCH=16; else DEGREE=1; BATCH=4; fi\n"
+        "torchrun --nproc_per_node=8 -m torchtitan.train \\\n"
+        "  --job.config_file=$HERE/llama.toml --training.local_batch_size=$BATCH \\\n"
+        "  --parallelism.pipeline_parallel_degree=$DEGREE\n"
+    )
+    (tmp_path / "run_train.sh").write_text(script)
+    ((_, (group,)),) = read_plans(Request(arguments=(str(tmp_path),)))
+    plan = assemble(group.files, Context()).plan
+    assert plan.value("batch.sequence_length").value == 8192
+    assert plan.value(TENSOR).value == 2
+    assert plan.value("parallelism.pipeline_parallel_size").value is None
+    assert plan.value(MICRO).value is None

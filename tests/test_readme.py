@@ -10,7 +10,7 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text("utf-8")
 
 
 def test_every_exit_code_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--help"])
+    main(["help", "exit-codes"])
     text = capsys.readouterr().out
     for code in (0, 1, 2, 3, 4, 130):
         assert f"| {code} | " in README

@@ -79,7 +79,7 @@ def test_it_says_what_the_text_report_says() -> None:
         "--step-seconds CKPT-002, CKPT-030",
         "one plan: job.sbatch names sft.yaml; sft.yaml names ds_zero2.json",
         "world_size 64 derived job.sbatch:3,14,4,15 8 nodes x 8 GPUs = 64",
-        "47 rules that passed",
+        "48 rules that passed",
         "3 judged",
     ):
         assert part in page.text, part

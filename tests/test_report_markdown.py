@@ -97,7 +97,7 @@ def test_nothing_of_a_hostile_file_becomes_markup(
     monkeypatch.chdir(tmp_path)
     name = write(tmp_path).name
     text = text_of("markdown", told(name, "--nodes", "64", "--full"))
-    assert "alert(1)" in text
+    assert "alert(" in text
     bare = outside_of_code(text)
     harmful = [item for item in HARMFUL if item != "onmouseover='"]  # text, not a tag
     for harm in (*harmful, "@admin", "@bob", "#1", "#3", "GH-2", "](", "evil.example"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from message_wording import wrong_wording
 from rule_fixes import files_after, told
 from rule_fixtures import OUTCOMES, all_fixtures, findings_of, load
 from speccheck.validator.engine.locate import LocatedFinding
@@ -82,6 +83,8 @@ def test_fixture_gives_exactly_the_expected_findings(
     assert fixture.outcome in outcomes, messages
     for row, located in zip(fixture.expect, found, strict=True):
         _compare(row, located)
+        if located.finding.outcome == "fail":
+            assert not [*wrong_wording(located.finding)]
         fix = located.finding.fix
         assert row.get("fix") == told(fix, fixture), located.finding.message
         if fix is not None and "lines" in row["fix"]:

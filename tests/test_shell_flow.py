@@ -218,7 +218,42 @@ def test_numbers_of_any_size_are_no_trouble() -> None:
     assert [word.startswith("?") for word in runs(script)[0]] == [True, True, True]
 
 
-def test_only_five_megabytes_are_read() -> None:
-    script = parse_script("#" * 5_000_001 + "\nrun a")
-    assert script.commands == ()
-    assert "5000000 characters" in script.problems[0].message
+def test_what_a_check_refuses_is_not_the_value_of_the_run() -> None:
+    script = parse_script(
+        'SIZE=""\nKEPT=7b\n'
+        'if [[ -z "$SIZE" || -z "$KEPT" ]]; then echo usage; exit 1; fi\n'
+        "python train.py --size=$SIZE --kept=$KEPT\n"
+    )
+    (command,) = [c for c in script.commands if c.words[0].text == "python"]
+    words = [(word.text, word.resolved) for word in command.words[2:]]
+    assert words == [("--size=${SIZE}", False), ("--kept=7b", True)]
+
+
+def test_a_script_that_is_held_in_a_variable_and_written_by_echo() -> None:
+    script = parse_script(
+        "SIZE=4\n"
+        "body=$(cat <<- EOM\n"
+        '  if [ "\\$RANK" -eq 0 ]; then\n    echo first ;\n  fi ;\n'
+        "  python train.py --size $SIZE\n"
+        "EOM\n)\n"
+        'echo "$body" > body.sh\n'
+        "torchrun --no-python bash body.sh\n"
+    )
+    (command,) = [c for c in script.commands if c.words[0].text == "python"]
+    assert [word.text for word in command.words] == [
+        "python",
+        "train.py",
+        "--size",
+        "4",
+    ]
+    assert command.outer is not None
+    assert command.outer.words[0].text == "torchrun"
+
+
+def test_a_script_that_is_too_long_is_read_in_part_and_says_so() -> None:
+    rows = "torchrun --nnodes 2 train.py\n" + "echo again\n" * 40_000
+    script = parse_script(rows, name="train.sh")
+    assert script.commands[0].words[0].text == "torchrun"
+    assert [unseen.what for unseen in script.unseen] == [
+        "train.sh is read up to character 300,000 alone; what follows"
+    ]

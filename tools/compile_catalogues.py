@@ -22,6 +22,7 @@ from compile_frameworks import (
 )
 from compile_hardware import compile_hardware
 from compile_metrics import compile_metrics
+from compile_models import compile_models
 from compile_node_profiles import compile_node_profiles
 from compile_published import compile_published
 from compile_xids import compile_xids
@@ -84,6 +85,11 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
     yield compiled_path("metrics"), _rendered(metrics, HARDWARE_LEVELS) + "\n"
     calls = compile_python_calls(read_source("python/calls"))
     yield compiled_path("python_calls"), _rendered(calls, 1) + "\n"
+    with open(
+        os.path.join(CATALOGUES, "models", "models.tsv"), encoding="ascii"
+    ) as file:
+        models = compile_models(file)
+    yield compiled_path("models"), _listed(models) + "\n"
 
 
 def compile_python_calls(table: Any) -> Any:  # noqa: ANN401 - YAML to JSON

@@ -43,6 +43,9 @@ def compile_framework(table: Row, tables: Mapping[str, Row]) -> dict[str, Any]:
         if unknown or not row.get("source"):
             message = f"{row['path']}: unknown {sorted(unknown)} or no source"
             raise ValueError(message)
+        if not isinstance(row.get("deprecated_by", []), list):
+            message = f"{row['path']}: deprecated_by is no list of keys"
+            raise ValueError(message)  # noqa: TRY004 - of the file
     sections = sorted({_section(row["path"]) for row in rows})
     return {
         "framework": table["framework"],

@@ -30,6 +30,7 @@ from speccheck.validator.report.forms.jsonl import TotalsLine
 from speccheck.validator.report.history_json import HistoryDocument
 from speccheck.validator.report.json_report import Report, ReportFinding
 from speccheck.validator.report.leaf_comments import leaf_comments
+from speccheck.validator.report.listing import ListDocument
 from speccheck.validator.report.plan_json import PlanDocument
 from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.report.telemetry_json import TelemetryDocument
@@ -156,6 +157,7 @@ _DOCUMENTS: dict[str, type[Any]] = {
     "fleet": FleetDocument,
     "fleet-profile": FleetProfile,
     "history": HistoryDocument,
+    "list": ListDocument,
     "node-result": NodeResultDocument,
     "plan": PlanDocument,
     "report": Report,

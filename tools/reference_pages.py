@@ -8,7 +8,7 @@ from pathlib import Path
 
 from speccheck.validator.changes.what_if.assignments import names_help
 from speccheck.validator.cli.command_table import COMMANDS
-from speccheck.validator.cli.main import EXIT_CODES, usage
+from speccheck.validator.cli.help import EXIT_CODES, commands_help, first_page
 from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.write_markdown import in_cell
@@ -45,6 +45,11 @@ more than that one did, and give 3 where it is not so; the report names the opti
 - `--min-coverage PERCENT` (setting `min-coverage`): so many of the required checks that
   apply must have run.
 
+A file that another one names - a DeepSpeed file of a configuration, the configuration of
+a launch command - is read with it. In a repository that lacks it, this is a finding;
+outside of a repository, where nothing else can be looked at, it is an input that could not
+be read: 2 in `ci`. Give it, or judge in its repository.
+
 Nothing judged is 3 in every profile, also where settings exclude every file or
 `--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for
 hooks that get the files of a commit, whatever they are.
@@ -73,20 +78,18 @@ def _command_line() -> str:
         "",
         f"## {_MAIN}",
         "",
-        *_fenced(usage()),
+        *_fenced(first_page()),
+        "All commands:",
+        "",
+        *_fenced(commands_help().partition("\n")[2]),
         *_tables(OPTIONS),
-        "## speccheck plan",
-        "",
-        "Takes the options above.",
-        "",
-        *_fenced(names_help()),
     ]
     shown = set()
     for command in COMMANDS:
-        if command.usage and command.usage not in shown:
+        if command.words and command.usage and command.usage not in shown:
             shown.add(command.usage)  # collectives share theirs
             lines.extend((f"## speccheck {command.name}", "", *_fenced(command.usage)))
-        elif command.usage or command.words[:1] in {(), ("plan",)}:
+        elif command.usage or not command.words:
             continue
         else:  # it is told with its group
             lines.extend((f"## speccheck {command.name}", ""))
@@ -94,7 +97,9 @@ def _command_line() -> str:
             _tables([option for option in command.options if option not in OPTIONS])
         )
         shared = [f"`{option.flag}`" for option in command.options if option in OPTIONS]
-        if shared:
+        if command.name == "plan":
+            lines.extend(_fenced(names_help()))
+        if shared and len(shared) < len(OPTIONS):
             lines.extend((f"Also, as for `{_MAIN}`: {', '.join(shared)}.", ""))
     return "\n".join(lines).rstrip() + "\n"
 
@@ -113,20 +118,19 @@ def _tables(options: Sequence[Option]) -> Iterator[str]:
         for option in options:
             if option.group == group:
                 several = "; may be repeated" if option.repeatable else ""
-                left = f"{option.flag} {option.metavar}".rstrip()
+                left = option.written
                 yield f"| `{left}` | {in_cell(option.help)}{several} |"
         yield ""
 
 
 def _exit_codes() -> str:
-    rows = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines() if "  " in line]
     lines = [
         "# Exit codes",
         "",
         _CODES_INTRODUCTION,
         "| code | meaning |",
         "| --- | --- |",
-        *(f"| {code} | {in_cell(text)} |" for code, text in rows),
+        *(f"| {code} | {in_cell(text)} |" for code, text in EXIT_CODES),
         "",
         _CODES_NOTES,
         "## What an unknown must does to it",

@@ -8,9 +8,9 @@ What passes: an idle share up to the bound of the clause: about four micro-batch
 each stage without interleaving, fewer with it. Where the number of GPUs is not known,
 a batch that starves the pipeline on as few ranks as there can be fails all the same.
 
-Where it does not apply: one stage; debug runs and benchmarks of under 200 steps.
-torchtitan cuts its local batch into pipeline micro-batches in another way and is left
-open.
+Where it does not apply: one stage; debug runs, and runs of under 200 steps on few GPUs
+or an unknown number of them. torchtitan cuts its local batch into pipeline
+micro-batches in another way and is left open.
 
 Source: Narayanan et al. 2021 (arXiv:2104.04473), section 2.2.
 
@@ -26,7 +26,9 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import (
+    FEWEST_MEASURED,
     Batch,
+    Cluster,
     Model,
     Parallelism,
     Run,
@@ -50,6 +52,7 @@ def pipeline_starved_of_micro_batches(
     parallelism: Parallelism,
     model: Model,
     run: Run,
+    cluster: Cluster,
     limit: Bubble,
 ) -> Verdicts:
     """Judge the idle share of the schedule."""
@@ -58,7 +61,9 @@ def pipeline_starved_of_micro_batches(
         batch.gradient_accumulation_steps,
     )
     stages = pipeline.need()
-    if stages <= 1 or run.is_trial:
+    if stages <= 1 or run.role.value == "debug":
+        return
+    if run.is_trial and cluster.world_size.or_else(0) < FEWEST_MEASURED:
         return
     at = [batch.global_batch_size, batch.micro_batch_size, pipeline]
     if run.framework.value == "torchtitan":

@@ -42,7 +42,7 @@ def restore_drill_out_of_date(
     """Judge the newest restore that succeeded."""
     events.each()
     if declaration.judged_seconds is None:
-        name, reason = "declaration.judged_seconds", "when it is judged is not told"
+        name, reason = "declaration.judged_seconds", "when it is judged is not known"
         raise MissingEvidence(name, reason)
     run_events = events_of(events, "run.restore")
     done = [

@@ -105,8 +105,8 @@ def below_floor(item: Held, fraction: float) -> Verdict:
     least, most = low.fail_below or 0.0, high.fail_below or 0.0
     if point.bus < least:
         return fail(
-            f"{item.said} is {point.bus / least * fraction:.2f} of {low.basis}; "
-            f"required are {least / GIGA:.4g} GB/s, {fraction:g} of it"
+            f"{item.said} is {point.bus / least * fraction:.0%} of {low.basis}; "
+            f"required are {least / GIGA:.4g} GB/s, {fraction:.0%} of it"
             + _how_often(item),
             at=item.at,
             measured=round(point.bus / GIGA, 2),

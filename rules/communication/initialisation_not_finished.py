@@ -81,7 +81,7 @@ def _judged(
     begun = [rank for rank in communicator.unfinished_ranks.need() if rank is not None]
     done = communicator.finished_ranks.need()
     seen = communicator.ranks_seen.need()
-    waiting = f"{_named(begun, limit)} of {ranks} began and never told Init COMPLETE"
+    waiting = f"{_named(begun, limit)} of {ranks} began and never logged Init COMPLETE"
     lost = f"; {ranks - seen} ranks do not stand in the log" * (seen < ranks)
     at = [communicator.unfinished_ranks, communicator.warnings]
     if not begun or not (done or communicator.warnings.value):

@@ -37,7 +37,7 @@ def placement_left_open(cluster: Cluster) -> Verdicts:
         yield passed(at=value)
         return
     yield fail(
-        f"{nodes.need():,} nodes are asked for and not that they lie together",
+        f"{nodes.need():,} nodes are requested, without a limit on how far apart",
         at=[nodes],
         measured="not asked for",
         required="asked for",

@@ -1,16 +1,17 @@
 """A key that the framework has marked as deprecated.
 
-Why it hurts: the next upgrade stops reading it or refuses it; some deprecated keys
-already mean something else.
+Why it hurts: the next upgrade stops reading it, or refuses it; some mean another thing.
 
 What passes: current keys. Keys that the stated version has removed are told by
 removed_key.
 
 Where the release is not stated, whether a key that a newer one removed still counts is
-open: most files that are in use are of the release that they were written for.
+open, as is any deprecation beside a copy of the framework: most files are of the
+release that they were written for.
 
 Where it does not apply: versions that do not have the successor yet; where the version
-is not stated, keys whose successor is newer than the oldest version tabulated.
+is not stated, keys whose successor is newer than the oldest version tabulated; keys
+that are stated as off, and are off without it.
 
 Source: the key tables of the frameworks, by version.
 
@@ -48,16 +49,16 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
         keys = [
             (key, row)
             for key in file.outdated
-            if key.value is not None
-            and (row := table.lookup(key.path)) is not None
+            if (row := table.lookup(key.path)) is not None
+            and not row.asks_nothing(key.value)
             and table.deprecated(key.path, file.version)
             and not row.removed_in
         ]
-        if keys:
-            names = [_with_successor(dotted(key.path), row) for key, row in keys]
+        names = [_with_successor(dotted(key.path), row) for key, row in keys]
+        if keys and (file.version is not None or not file.is_beside_source):
             yield fail(
-                f"{', '.join(names)} {'is' if len(keys) == 1 else 'are'} "
-                f"deprecated in {table.family}",
+                f"{', '.join(names)} {'is' if len(keys) == 1 else 'are'} deprecated in "
+                f"{table.family}",
                 at=[key.place for key, _ in keys],
                 measured=len(keys),
                 required=0,
@@ -65,16 +66,16 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
                 remedy=_remedy(keys),
                 fix=_fix(file, keys),
             )
-        elif gone:
-            names = [
+        elif keys or gone:
+            old = [f"{name}, deprecated" for name in names] + [
                 f"{_with_successor(dotted(key.path), row)}, in {_release(table, row)}"
                 for key, row in gone
             ]
             yield unknown(
-                f"newer releases removed {'; '.join(names)}; which release the job "
-                "runs on is not stated",
+                f"newer releases {'changed' if keys else 'removed'} {'; '.join(old)}; "
+                "which release the job runs on is not stated",
                 missing=["run.framework_version"],
-                at=[key.place for key, _ in gone],
+                at=[key.place for key, _ in (*keys, *gone)],
             )
         else:
             yield passed()

@@ -35,9 +35,7 @@ def duplicate_key(stated: StatedKeys) -> Verdicts:
             refused = file.refuses_duplicates
             if twice_stated_key.is_equal and not refused:
                 continue
-            ending = (
-                "the framework refuses the file" if refused else "the last one wins"
-            )
+            ending = _ending(file.format) if refused else "the last one wins"
             yield fail(
                 f"{twice_stated_key.key} is stated twice in one mapping: {ending}",
                 at=[twice_stated_key.again, twice_stated_key.first],
@@ -48,6 +46,15 @@ def duplicate_key(stated: StatedKeys) -> Verdicts:
                 else "the first value has no effect, and nothing says so",
                 fix=_fix(twice_stated_key, refused=refused),
             )
+
+
+def _ending(format_id: str) -> str:
+    """Return what becomes of a file that the framework refuses as it loads it."""
+    if format_id == "deepspeed":
+        return (
+            "DeepSpeed refuses the file, and accelerate and the Trainer take the last"
+        )
+    return "the framework refuses the file"
 
 
 def _fix(twice_stated_key: TwiceStatedKey, *, refused: bool) -> Fix | None:

@@ -22,6 +22,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Model, Run
+from speccheck.validator.models.training_memory import HALF_PRECISION_BITS
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -29,7 +30,8 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def quantized_weights_fully_tuned(model: Model, run: Run) -> Verdicts:
     """Judge what is trained of a quantized model."""
     bits = model.quantized_bits
-    if not bits.is_known or run.role.value == "conversion":
+    is_whole = bits.or_else(HALF_PRECISION_BITS) >= HALF_PRECISION_BITS
+    if is_whole or run.role.value == "conversion":
         return
     adapter = model.adapter.need()
     at = [model.adapter, bits]

@@ -22,7 +22,7 @@ Good::
     deepspeed: configs/zero3.json
 """
 
-from speccheck.validator.evidence.references import References
+from speccheck.validator.evidence.references import NAMED_INPUT, References
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
@@ -40,6 +40,7 @@ def reference_leads_nowhere(references: References) -> Verdicts:
                 remedy="Name a file or value that is there, or add it.",
             )
         else:
-            yield unknown(broken.what, missing=("named_file",), at=broken.places)
+            name = NAMED_INPUT if broken.is_input else "named_file"
+            yield unknown(broken.what, missing=(name,), at=broken.places)
     if references.followed and not references.broken:
         yield passed(at=references.followed)

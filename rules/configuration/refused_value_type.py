@@ -29,7 +29,11 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def refused_value_type(stated: StatedKeys) -> Verdicts:
     """Judge each value on whose type the framework stops."""
     for file in stated.files:
-        fatal = [loaded_as for loaded_as in file.loaded_as if loaded_as.fatal]
+        fatal = [
+            loaded_as
+            for loaded_as in file.loaded_as
+            if loaded_as.fatal and stated.is_replaced(loaded_as) is False
+        ]
         for loaded_as in fatal:
             yield fail(
                 f"you wrote {loaded_as.key}: {loaded_as.written}; the framework "

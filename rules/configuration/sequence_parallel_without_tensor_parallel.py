@@ -6,8 +6,8 @@ memory that was counted on is not saved.
 
 What passes: sequence parallelism with a tensor-parallel size above 1.
 
-Where it does not apply: sequence parallelism is off; frameworks that mean Ulysses or
-context parallelism by it.
+Where it does not apply: sequence parallelism is off, or on by a default that nobody
+wrote; frameworks that mean Ulysses or context parallelism by it.
 
 Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args);
 megatron/core/model_parallel_config.py raises where nothing switched it off before.
@@ -38,7 +38,7 @@ def sequence_parallel_without_tensor_parallel(
 ) -> Verdicts:
     """Judge the tensor-parallel size where sequence parallelism is on."""
     tensor, sequence = parallelism.tensor_parallel_size, parallelism.sequence_parallel
-    if sequence.value is not True:
+    if sequence.value is not True or sequence.status == "default":
         return
     if tensor.need() > 1:
         yield passed(at=[sequence, tensor])

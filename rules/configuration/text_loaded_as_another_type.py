@@ -28,12 +28,18 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def text_loaded_as_another_type(stated: StatedKeys) -> Verdicts:
     """Judge each value that loads as another type and does no lasting harm."""
     for file in stated.files:
-        harmless = [loaded_as for loaded_as in file.loaded_as if not loaded_as.fatal]
+        harmless = [
+            loaded_as
+            for loaded_as in file.loaded_as
+            if not loaded_as.fatal or stated.is_replaced(loaded_as) is None
+        ]
         for loaded_as in harmless:
+            unless = loaded_as.unless
+            stops = f", and stops unless the launch gives {unless}" if unless else ""
             yield fail(
                 f"you wrote {loaded_as.key}: {loaded_as.written}; the framework "
                 f"sees {loaded_as.loaded}, "
-                f"where it expects {loaded_as.expected}",
+                f"where it expects {loaded_as.expected}{stops}",
                 at=loaded_as.place,
                 measured=loaded_as.loaded,
                 required=loaded_as.expected,

@@ -2,15 +2,13 @@
 
 Why it hurts: the run starts with the placeholder as its value, or stops at start-up.
 
-What passes: values, and interpolations that the framework itself resolves, such as
-`${oc.env:HF_TOKEN}`.
+What passes: values, and what the framework itself resolves: `${oc.env:HF_TOKEN}`.
 
 Where it does not apply: texts of chat templates and prompts; `auto`, which is a value.
-`???` of OmegaConf is left open where no launch script is at hand: it must be filled on
-the command line, and the framework stops where it is not.
+`???` of OmegaConf is left open where no launch is at hand: the framework stops where it
+is not filled. A variable in capitals is left to a script.
 
-Source: OmegaConf (`???`), Helm and Jinja (`{{ }}`); formats without interpolation take
-`${...}` as it stands.
+Source: OmegaConf (`???`), Helm and Jinja (`{{ }}`); others take `${...}` as it stands.
 
 Bad::
 
@@ -36,13 +34,14 @@ _UNFILLED = lazy_pattern(
     r"|<(?:your|insert|path|name|fill|replace)[^<>]*>|(?:YOUR|PATH_TO)_[A-Z_]+",
     re.IGNORECASE,
 )
+_VARIABLE = lazy_pattern(r"\$\{[A-Z][A-Z0-9_]+\}|\$[A-Z][A-Z0-9_]+")
 # A function that OmegaConf calls at run time (omegaconf/grammar): `${oc.env:HF_TOKEN}`.
 # A shell's `${NAME:-default}` is none.
 _RESOLVER = lazy_pattern(r"\$\{[a-z_][a-z0-9_.]*:[^-+=?]")
 _FIRST_SIGNS = ("?", "{", "$", "<", "y", "Y", "p", "P")  # of any of these
 _TEXTS = ("template", "prompt", "format")
-# Variables of the environment are filled in by the shell, by the harness (envsubst), or
-# by the loader (megatron/training/yaml_arguments.py, env_constructor).
+# Variables are filled in by the shell, the harness (envsubst: _VARIABLE), or the loader
+# (megatron/training/yaml_arguments.py, env_constructor).
 _INTERPOLATING = frozenset(
     {"megatron-cli", "megatron-model-config", "megatron-yaml", "slurm", "torchrun"}
 )
@@ -76,7 +75,7 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
             )
         elif declared:
             yield unknown(
-                f"{dotted(declared[0].path)} is for a command line to fill in",
+                f"{dotted(declared[0].path)} is for the launch to fill in",
                 missing=[str(declared[0].path[-1])],
                 at=[key.place for key in declared],
             )
@@ -93,15 +92,17 @@ def _unfilled(file: KeyedFile, stated: StatedKeys) -> Iterator[StatedKey]:
             continue
         is_text = any(word in str(key.path[-1]) for word in _TEXTS)
         is_open = file.format in _WITH_VARIABLES and "$" in value
-        if not is_text and not is_open and key.path not in filled:
+        is_read = is_open or file.refers_to_itself(value) or key.path in filled
+        if not is_text and not is_read:
             yield key
 
 
 def _is_declared(file: KeyedFile, value: str) -> bool:
     """Return whether a text says that it must be filled in, maybe by another file."""
-    table = file.catalogue
+    table, text = file.catalogue, value.strip()
     is_composed = table is not None and table.family in _OF_OMEGACONF
-    return is_composed and value.strip().startswith(("???", "${"))
+    marks = ("???", "${") if is_composed else ()
+    return text.startswith(marks) or _VARIABLE.fullmatch(text) is not None
 
 
 def _is_unfilled(value: str) -> bool:

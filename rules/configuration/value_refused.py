@@ -105,7 +105,10 @@ def _faults(
             fault = value_fault(taken, key.value) if taken is not None else None
             # several words after a flag that takes one: `--load path to the model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
-            is_own = has_own_keys and table.is_open(key.path) and _is_worded(taken)
+            is_own = has_own_keys and table.is_open(key.path)
+            is_own = is_own and (
+                _is_worded(taken) or isinstance(key.value, list | dict)
+            )
             if fault is None or is_filler or (is_own and not fault.is_slip):
                 continue
             yield file, key, fault

@@ -41,7 +41,7 @@ def report_without_digests(declaration: Declaration, limit: Digests) -> Verdicts
             f"the report has no {', no '.join(lacking)}; all are required",
             measured=len(lacking),
             required=0,
-            cost="nobody can judge again what was judged",
+            cost="the judgement cannot be repeated",
         )
         return
     yield passed(measured=len(declaration.evidence))

@@ -56,7 +56,7 @@ def in_network_reduction_without_plugin(
         return
     yield unknown(
         "a network plugin was found and no library of SHARP: whether the plugin brings "
-        "it is not told",
+        "it is not known",
         missing=["libsharp.so"],
         at=at,
     )

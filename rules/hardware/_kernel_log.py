@@ -37,7 +37,7 @@ def need_reach(log: KernelLog, limit: Reach) -> None:
     if hours < limit.reach:
         reason = (
             f"the log reaches back {hours:.1f} h and not to the start of the node; "
-            f"{limit.reach} h are asked for"
+            f"{limit.reach} h are needed"
         )
         raise MissingEvidence(log.first_seconds.name, reason)
 

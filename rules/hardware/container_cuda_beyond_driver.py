@@ -62,7 +62,7 @@ def container_cuda_beyond_driver(
         yield unknown(
             f"CUDA {variable.value} is beyond the {runs.value} of the driver, and "
             "libraries of cuda-compat are installed: whether they serve this driver "
-            "is not told",
+            "is not known",
             missing=["a program of CUDA that has run"],
             at=at,
         )

@@ -63,7 +63,7 @@ def cuda_diagnosis_left_on(
         return
     for variable in result:
         if variable.value is None:
-            raise MissingEvidence(variable.name, "its value is not told")
+            raise MissingEvidence(variable.name, "its value is not known")
     for listed in variables.each():
         listed.name.need()
     gpus.each()

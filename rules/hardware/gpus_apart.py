@@ -27,6 +27,7 @@ from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.models.units import numbered
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -44,8 +45,8 @@ def gpus_apart(gpu: Gpu, profiles: GpuProfiles, gpus: Gpus, driver: Driver) -> V
             return
         which = "; ".join(f"{title}: {why}" for title, why in apart.items())
         yield fail(
-            f"{len(apart)} of {others} GPUs behind the same switches cannot be reached "
-            f"in order ({which}); required: all of them",
+            f"{len(apart)} of {numbered(others, 'GPU')} behind the same switches "
+            f"cannot be reached in order ({which}); required: all of them",
             at=at,
             measured=others - len(apart),
             required=others,

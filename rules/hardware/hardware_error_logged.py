@@ -21,6 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.node.host import KernelEvents, KernelLog
+from speccheck.validator.models.units import numbered
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 
@@ -47,7 +48,7 @@ def hardware_error_logged(
             and not kernel_event.is_fatal.value
         ):
             yield unknown(
-                f"{kernel_event.count.or_else(1)} times in the kernel log: "
+                f"{numbered(kernel_event.count.or_else(1), 'time')} in the kernel log: "
                 f"{kernel_event.text.value}: "
                 "the lines after it name the part",
                 missing=["the record of the error (dmesg)"],
@@ -55,7 +56,7 @@ def hardware_error_logged(
             )
             continue
         yield fail(
-            f"{kernel_event.count.or_else(1)} times in the kernel log: "
+            f"{numbered(kernel_event.count.or_else(1), 'time')} in the kernel log: "
             f"{kernel_event.event.need().replace('_', ' ')}: "
             f"{kernel_event.text.or_else('')}",
             at=kernel_event.event,

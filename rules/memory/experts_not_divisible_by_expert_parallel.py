@@ -37,7 +37,7 @@ def experts_not_divisible_by_expert_parallel(
         return
     if experts < ranks:
         text = (
-            f"{ranks} expert-parallel ranks are asked for, and the number of experts "
+            f"{ranks} expert-parallel ranks are requested, and the number of experts "
             f"is {experts}"
         )
     else:

@@ -61,9 +61,9 @@ def published_set_incomplete(
             yield passed(at=at, measured=len(variables), required=len(wanted))
             continue
         yield fail(
-            f"{len(variables)} of the {len(wanted)} variables that the provider "
-            "publishes "
-            f"are set; {', '.join(lacking)} {'are' if lacking[1:] else 'is'} missing",
+            f"{', '.join(lacking)} {'are' if lacking[1:] else 'is'} not set: the "
+            f"provider of {instance or 'the machine'} publishes {len(wanted)} "
+            f"variables that belong together, and {len(variables)} of them are set",
             at=[*at[:1], *cluster.instance_type.places],
             measured=len(variables),
             required=len(wanted),

@@ -42,7 +42,7 @@ def fp8_scaling_with_accumulation(
     at = [recipe, steps]
     if parallelism.pipeline_parallel_size.or_else(1) > 1 < steps.need():
         yield unknown(
-            "the micro-batches of the pipeline are not told from accumulation",
+            "how many of the micro-batches are of the pipeline is not known",
             missing=[steps.name],
             at=at,
         )

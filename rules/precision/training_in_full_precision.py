@@ -6,9 +6,9 @@ hours.
 
 What passes: bf16, fp16 or fp8 compute, or weights held in a 16-bit format.
 
-Where it does not apply: adapters, reinforcement learning, debugging. A format that no
-file states is left open where trainers set it in code; Megatron-LM takes it from its
-command line alone, and computes in fp32 without --bf16.
+Where it does not apply: adapters, reinforcement learning, debugging, trials. A format
+that no file states is left open where trainers set it in code; Megatron-LM takes it
+from its command line alone, and computes in fp32 without --bf16.
 
 Source: NVIDIA H100 data sheet: dense bf16 989 TFLOPS, TF32 495, fp32 67; Micikevicius
 et al. 2018 (arXiv:1710.03740).
@@ -37,6 +37,8 @@ def training_in_full_precision(
     compute, weights = precision.compute_dtype, precision.parameter_dtype
     if precision.fp8.value or weights.value in _HALF:
         yield passed(at=[precision.fp8, weights])
+        return
+    if run.is_trial:
         return
     text = compute.need()
     if text != "fp32":

@@ -129,7 +129,7 @@ def _clocks(events: Sequence[RunEvent], logs: Sequence[RunLog]) -> str:
     """Return why times of several logs do not compare; empty where they do."""
     numbers = {event.log.value for event in events}
     if None in numbers:
-        return "in which log its events stand is not told"
+        return "in which log its events stand is not known"
     if len(numbers) <= 1:
         return ""
     clocks = [

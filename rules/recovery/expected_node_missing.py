@@ -21,6 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.fleet import Fleet
+from speccheck.validator.models.units import numbered
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _COST = "the job waits for a node that may not be there"
@@ -47,8 +48,8 @@ def expected_node_missing(fleet: Fleet) -> Verdicts:
         return  # of all others there is a report that cannot be read
     elif came < expected:
         yield fail(
-            f"{came:,} nodes reported, {expected:,} were expected; {expected - came:,} "
-            "are missing, and nobody says which",
+            f"{numbered(came, 'node')} reported, {expected:,} were expected; "
+            f"which {'is' if expected - came == 1 else 'are'} missing is not known",
             measured=came,
             required=expected,
             cost=_COST,

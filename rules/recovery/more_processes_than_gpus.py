@@ -23,6 +23,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Cluster, Recovery
+from speccheck.validator.models.units import numbered
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -40,10 +41,11 @@ def more_processes_than_gpus(cluster: Cluster, recovery: Recovery) -> Verdicts:
         return
     yield fail(
         f"{processes.need()} processes start on a node or pod that has "
-        f"{gpus.need()} GPU{'s' if gpus.need() != 1 else ''}",
+        f"{numbered(gpus.need(), 'GPU')}",
         at=at,
         measured=processes.need(),
         required=gpus.need(),
         cost="NCCL stops at start-up, after the allocation is granted",
-        remedy=f"Ask for {processes.need()} GPUs, or start {gpus.need()} processes.",
+        remedy=f"Ask for {processes.need()} GPUs, or start a process for each of "
+        "those that are there.",
     )

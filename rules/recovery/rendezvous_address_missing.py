@@ -26,9 +26,14 @@ Good::
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import Cluster, Parallelism, Recovery
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _NODES = {"torchrun": ("--nnodes",), "accelerate": ("--num_machines", "num_machines")}
+_REMEDIES = {
+    "torchrun": "Add --rdzv-endpoint HOST:PORT with the address of the first node.",
+    "accelerate": "Add --main_process_ip HOST and --main_process_port PORT with the "
+    "address of the first node.",
+}
 
 
 @rule(
@@ -60,14 +65,20 @@ def rendezvous_address_missing(
     else:
         if endpoint.note or parallelism.engine.value == "deepspeed":
             return
+        if not launcher.places:
+            yield unknown(
+                f"{nodes.need():,} nodes, and main_process_ip is left to the launch",
+                missing=[endpoint.name],
+                at=nodes,
+            )
+            return
         where = "main_process_ip is not set"
     yield fail(
-        f"{launcher.need()} starts {nodes.need():,} nodes and is not told where they "
-        f"meet: {where}",
+        f"{launcher.need()} starts {nodes.need():,} nodes without an address where "
+        f"they meet: {where}",
         at=[launcher, nodes],
         measured=endpoint.value or "none",
         required="the address of one node",
         cost="every node waits for the others until the start-up times out",
-        remedy="Add --rdzv-endpoint HOST:PORT to torchrun, --main_process_ip HOST and "
-        "--main_process_port to accelerate launch.",
+        remedy=_REMEDIES[launcher.need()],
     )

@@ -58,7 +58,7 @@ def report_out_of_date(fleet: Fleet, limit: Age) -> Verdicts:
             hosts=old,
         )
     if untold:
-        message = f"{counted(untold)}: when the report was taken is not told"
+        message = f"{counted(untold)}: when the report was taken is not known"
         yield unknown(message, missing=["taken"], hosts=untold)
     if ages and not old and not untold:
         yield passed(f"taken at most {max(ages.values()):,.1f} hours ago")

@@ -38,15 +38,17 @@ def store_without_encryption(stated: StatedKeys, environment: Environment) -> Ve
     text_lists = list(_addresses(stated, environment))
     if not text_lists:
         return
-    plain = [
-        (name, scheme, place)
-        for name, scheme, host, place in text_lists
-        if scheme in _PLAIN and not is_private_host(host)
-    ]
-    for name, scheme, place in plain:
+    plain: dict[tuple[str, str, str], list[Place]] = {}
+    for name, scheme, host, place in text_lists:
+        if scheme in _PLAIN and not is_private_host(host):
+            plain.setdefault((name, scheme, host), []).append(place)
+    for (name, scheme, host), places in plain.items():
         yield fail(
-            f"{name} is reached over plain {scheme}",
-            at=place,
+            f"{name} is reached over plain {scheme}"
+            if len(places) == 1
+            else f"{name}: {len(places):,} addresses at {host} are reached over plain "
+            f"{scheme}",
+            at=places,
             measured=scheme,
             required="https, or another encrypted transport",
             cost="anyone on the path can read it, or replace it",

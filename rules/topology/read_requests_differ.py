@@ -24,6 +24,7 @@ from collections import defaultdict
 from speccheck.rules.topology._links import by_address
 from speccheck.validator.evidence.node.host import Host, PciDevice, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
+from speccheck.validator.models.units import numbered
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -66,9 +67,8 @@ def read_requests_differ(
         ]
         yield fail(
             f"{', '.join(pci_device.title for pci_device in low)} may ask for less "
-            "than "
-            f"{max(sizes):,} bytes in one read, as {len(cards) - len(low)} equal "
-            "adapters do",
+            f"than {max(sizes):,} bytes in one read; "
+            f"{numbered(len(cards) - len(low), 'equal adapter')} may ask for that",
             at=[pci_device.maximum_read_request_bytes for pci_device in low],
             measured=min(sizes),
             required=max(sizes),

@@ -8,13 +8,16 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.request import urlopen
 
 from oracles.registry import ROOT, Environment, Registry
 
 FOLDER = ROOT / "build" / "oracles"
 _STAMP = ".installed"
 _SECONDS = 1800
+_FETCHING_SECONDS = 60.0
 
 
 class NotBuilt(Exception):  # noqa: N818 - a reason to go without it
@@ -49,13 +52,32 @@ def python_of(name: str, known: Registry, folder: Path = FOLDER) -> Path:
     if lines:  # what builds a package lies in the base
         command.append("--no-build-isolation")
     _run([*command, "--requirement", str(environment.requirements)])
+    fetch(environment.files, home / "files")
     stamp.write_text(wanted, encoding="utf-8")
     return python
 
 
+def fetch(files: Mapping[str, Mapping[str, str]], folder: Path) -> None:
+    """Fetch files to a folder; raises NotBuilt where one is not what it was."""
+    folder.mkdir(exist_ok=True)
+    for name, file in files.items():
+        try:
+            with urlopen(file["url"], timeout=_FETCHING_SECONDS) as answer:  # noqa: S310 - https, of our list
+                content: bytes = answer.read()
+        except OSError as error:
+            message = f"{name}: {error}"
+            raise NotBuilt(message) from None
+        if hashlib.sha256(content).hexdigest() != file["sha256"]:
+            message = f"{name} is not what it was"
+            raise NotBuilt(message)
+        (folder / name).write_bytes(content)
+
+
 def _digest(environment: Environment) -> str:
     text = environment.requirements.read_bytes()
-    return f"{hashlib.sha256(text).hexdigest()} {' '.join(environment.base)}\n"
+    files = "".join(f" {file['sha256']}" for file in environment.files.values())
+    bases = " ".join(environment.base)
+    return f"{hashlib.sha256(text).hexdigest()} {bases}{files}\n"
 
 
 def _interpreter(environment: Environment) -> str:

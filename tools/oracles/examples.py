@@ -11,9 +11,12 @@ from compile_key_relations import FOLDER, RelationFile, path_of
 from oracles.asking import Answer, Case
 from oracles.registry import Oracle
 from speccheck.validator.catalogue.frameworks import load_framework
-from speccheck.validator.evidence.framework_keys import parse_version
+from speccheck.validator.evidence.framework_keys import FrameworkVersion, parse_version
 
 REFUSING = ("refused", "removed")
+WORLD = "plan.cluster.world_size"
+_LAUNCHERS = "launchers-"
+WORLD_FILE = "world_size"  # beside a case: how many processes it has
 
 
 class Example(NamedTuple):
@@ -106,12 +109,17 @@ def _example(oracle: Oracle, row: Mapping[str, Any]) -> Example:
     reason = _reason(oracle, row)
     if reason:
         return known._replace(reason=reason)
-    base = based(oracle, row)
-    cases = tuple(
-        Case(f"{row['id']}/{name}", {}, configured(base, row[name]))
-        for name in ("example", "mended")
-    )
+    cases = tuple(_case(oracle, row, name) for name in ("example", "mended"))
     return known._replace(cases=cases)
+
+
+def _case(oracle: Oracle, row: Mapping[str, Any], name: str) -> Case:
+    keys = dict(row[name])
+    processes = keys.pop(WORLD, oracle.processes.get(row["id"]))
+    beside = {} if processes is None else {WORLD_FILE: str(processes)}
+    document = configured(based(oracle, row), keys)
+    whole = completed(document, oracle.items) if oracle.items else document
+    return Case(f"{row['id']}/{name}", {}, whole, beside)
 
 
 def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
@@ -120,36 +128,64 @@ def _reason(oracle: Oracle, row: Mapping[str, Any]) -> str:
         name
         for example in (row["example"], row["mended"])
         for name in example
-        if name.startswith("plan.") or ":" in name
+        if (name.startswith("plan.") and not _is_given(oracle, name)) or ":" in name
     ]
     if elsewhere:
         return f"speaks of {elsewhere[0]}, which stands in no file of the framework"
-    release = parse_version(oracle.counted_by or oracle.release)
+    if reason := _first(oracle.elsewhere, f"{row['id']} {row['source']}"):
+        return reason
     since, until = row.get("since"), row.get("until")
-    if since is not None and not release.at_least(parse_version(str(since))):
-        return f"holds from {since} on"
-    if until is not None and not release.surely_before(parse_version(str(until))):
-        return f"held until {until}"
+    if since is not None:
+        bound = parse_version(str(since))
+        if not _release(oracle, bound).at_least(bound):
+            return f"holds from {since} on"
+    if until is not None:
+        bound = parse_version(str(until))
+        if not _release(oracle, bound).surely_before(bound):
+            return f"held until {until}"
     return _absent(oracle, row)
+
+
+def _is_given(oracle: Oracle, name: str) -> bool:
+    """Return whether a driver is handed a field of the plan."""
+    return name == WORLD and oracle.counts_processes
+
+
+def _releases(oracle: Oracle) -> list[FrameworkVersion]:
+    """Return the releases that a driver has, that of its table first."""
+    return [parse_version(text) for text in (oracle.counted_by, oracle.release) if text]
+
+
+def _release(oracle: Oracle, bound: FrameworkVersion) -> FrameworkVersion:
+    """Return the release of the package that a bound counts by."""
+    first, *others = _releases(oracle)
+    own = [each for each in others if each.framework == bound.framework]
+    return own[0] if own and bound.framework else first
+
+
+def _first(reasons: Mapping[str, str], source: str) -> str:
+    """Return the reason whose pattern a source holds, or an empty text."""
+    found = (text for where, text in reasons.items() if re.search(where, source))
+    return next(found, "")
 
 
 def _argument(oracle: Oracle, row: Mapping[str, Any]) -> str:
     """Return what runs after the oracle and refuses a row, or an empty text."""
-    source = str(row["source"])
-    after = (text for where, text in oracle.later.items() if re.search(where, source))
-    return next(after, "")
+    return _first(oracle.later, str(row["source"]))
 
 
 def _absent(oracle: Oracle, row: Mapping[str, Any]) -> str:
     """Return which key of an example the release does not have, or an empty text."""
+    if oracle.table.startswith(_LAUNCHERS):  # whose keys have no releases
+        return ""
     table = load_framework(oracle.table)
-    release = parse_version(oracle.counted_by or oracle.release)
     for name in row["example"]:
         path = path_of(name)
-        if table.too_new(path, release):
-            return f"speaks of {name}, which newer releases have"
-        if row["kind"] in {"refused", "warned"} and table.removed(path, release):
-            return f"speaks of {name}, which older releases have"
+        for release in _releases(oracle):
+            if table.too_new(path, release):
+                return f"speaks of {name}, which newer releases have"
+            if row["kind"] in {"refused", "warned"} and table.removed(path, release):
+                return f"speaks of {name}, which older releases have"
     return ""
 
 
@@ -180,6 +216,19 @@ def configured(base: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, An
             place = _below(place, part, [] if isinstance(following, int) else {})
         _put(place, path[-1], deepcopy(value))
     return result
+
+
+def completed(value: Any, items: Mapping[str, Any], name: str = "") -> Any:  # noqa: ANN401
+    """Return a document whose lists have items of the form that their names ask for."""
+    if isinstance(value, dict):
+        return {key: completed(item, items, key) for key, item in value.items()}
+    if not isinstance(value, list) or name not in items:
+        return value
+    form = items[name]
+    return [
+        completed({**form, **(item if isinstance(item, dict) else {})}, items)
+        for item in value
+    ]
 
 
 def _below(place: Any, part: str | int, empty: Any) -> Any:  # noqa: ANN401

@@ -25,9 +25,10 @@ that it does not report of the file as it is. Scripts read keys that no framewor
 so only values are edited. Most loaders check few types: what they accept may still stop
 the run where the value is first used, which no loader says.
 
-A row **disagrees** where the oracle was asked and says another thing: what refuses the
-row may run after the oracle, and the argument says so. It is **not asked** where the
-example speaks of another file, of the plan, or of keys which its release lacks."""
+A row **disagrees** where the oracle was asked and says another thing; the argument says
+why. It is **not asked** where the example speaks of another file, of the plan, or of
+keys which its release lacks, and where what refuses it is no part of what is asked: an
+operator in the cluster, another command, a plugin or a package that is not there."""
 
 
 class Disagreement(NamedTuple):

@@ -14,12 +14,14 @@ class Environment(NamedTuple):
     """Where a driver runs.
 
     base: other environments whose packages it sees as well, as one copy of torch is
-    enough for all. python: the minor version of the interpreter.
+    enough for all. python: the minor version of the interpreter. files: by name, each
+    with its url and sha256, for what no package holds.
     """
 
     name: str
     base: tuple[str, ...] = ()
     python: str = "3.11"
+    files: Mapping[str, Mapping[str, str]] = {}
 
     @property
     def requirements(self) -> Path:
@@ -40,8 +42,13 @@ class Oracle(NamedTuple):
         format: of its files, as speccheck names it.
         base: a small configuration that it accepts, merged below each example.
         where: further keys of the base, by a key of the example that asks for them.
+        items: what items of a list need beside the example, by the name of the list.
         rows: further keys of the base, by relation; null takes one off.
         files: that lie beside each example.
+        elsewhere: why it is not asked about a relation, by a pattern of id and source:
+            what refuses it is no part of what is asked, or is not in its release.
+        counts_processes: whether its driver reads how many the job has.
+        processes: of the job, by relation, where its example does not state them.
         argued: why it says another thing of a relation, by relation.
         later: the same, by a pattern of the source that relations name: what refuses
             them runs after it.
@@ -57,8 +64,12 @@ class Oracle(NamedTuple):
     counted_by: str = ""
     base: Mapping[str, Any] = {}
     where: Mapping[str, Mapping[str, Any]] = {}
+    items: Mapping[str, Mapping[str, Any]] = {}
     rows: Mapping[str, Mapping[str, Any]] = {}
     files: Mapping[str, str] = {}
+    elsewhere: Mapping[str, str] = {}
+    counts_processes: bool = False
+    processes: Mapping[str, int] = {}
     argued: Mapping[str, str] = {}
     later: Mapping[str, str] = {}
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import yaml
 
+from constraints_page import constraints
 from oracles.asking import Answer, Case, NoOracle, kept_answers
 from oracles.edited import (
     TextResult,
@@ -29,12 +30,13 @@ from oracles.edited import (
 )
 from oracles.environments import FOLDER, NotBuilt, python_of
 from oracles.examples import example_cases, example_results, examples
+from oracles.ledger import draws, ledger_lines
 from oracles.page import OracleReport, page
 from oracles.registry import HERE, ROOT, Oracle, Registry, registry
 
 PAGE = ROOT / "docs" / "oracles.md"
 ARGUED = HERE / "argued.yaml"
-_SHARED = ("serving.py", "machine.py")
+_SHARED = ("serving", "machine", "tiny")  # modules of drivers
 
 
 def main() -> int:
@@ -54,7 +56,9 @@ def main() -> int:
         if not options.only or oracle.name in options.only
     ]
     argued = yaml.safe_load(ARGUED.read_text(encoding="utf-8")) or {}
-    text = page(reports, argued)
+    results = [row for report in reports for row in report.examples]
+    ledger = ledger_lines(constraints(), results, draws())
+    text = page(reports, argued) + "\n" + "\n".join(ledger) + "\n"
     if options.print or options.only:
         print(text)
     else:
@@ -80,7 +84,9 @@ def _question(oracle: Oracle, known: Registry) -> str:
     environment = known.environments[oracle.environment]
     names = (oracle.environment, *environment.base)
     files = [known.environments[name].requirements for name in names]
-    files += [oracle.driver, *(oracle.driver.with_name(name) for name in _SHARED)]
+    text = oracle.driver.read_text(encoding="utf-8")
+    used = [name for name in _SHARED if name in text]
+    files += [oracle.driver, *(oracle.driver.with_name(f"{name}.py") for name in used)]
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
@@ -93,7 +99,9 @@ def _report(
     plain = published(options.files / oracle.format) if options.files else []
     base = Case("base", {}, oracle.base)
     cases = (*example_cases(rows), *text_cases(plain))
-    with_files = [case._replace(beside=oracle.files) for case in (base, *cases)]
+    with_files = [
+        case._replace(beside={**oracle.files, **case.beside}) for case in (base, *cases)
+    ]
 
     def answers_of(cases: Sequence[Case]) -> list[Answer]:
         kept = FOLDER / "answers" / f"{oracle.name}.jsonl"

@@ -126,6 +126,28 @@ def resolve_accelerator(text: str) -> Accelerator:
     return _common(_fitting_rows(text, _words(name)))
 
 
+def accelerator_rows() -> Mapping[str, Accelerator]:
+    """Return all GPUs of the catalogue by their ids."""
+    return {name: _common([name]) for name in _catalogue().accelerators}
+
+
+def instance_aliases() -> Mapping[str, tuple[str, ...]]:
+    """Return the other names of each type of machine, by its id."""
+    return _aliases(_catalogue().instance_names)
+
+
+def fabric_aliases() -> Mapping[str, tuple[str, ...]]:
+    """Return the other names of each fabric, by its id."""
+    return _aliases(_catalogue().fabrics)
+
+
+def _aliases(names: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    result: dict[str, list[str]] = {}
+    for name, row in names.items():
+        result.setdefault(row, []).extend([name] if name != row else [])
+    return {row: tuple(others) for row, others in result.items()}
+
+
 @cache
 def accelerators_of(generation: tuple[int, int]) -> tuple[str, ...]:
     """Return the ids of all GPUs of a compute capability."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 SUGGESTIONS = 3
+# What `speccheck list` calls the names of a kind.
+_LISTS = {"GPU": "gpus", "instance type": "instances", "fabric": "fabrics"}
 FEWEST_LETTERS = 3  # of a common beginning that says anything
 
 
@@ -27,6 +29,8 @@ class UnknownName(ValueError):  # noqa: N818 - says what is wrong with the input
             message += f": {reason}"
         if self.suggestions:
             message += f" (did you mean {_listed(self.suggestions)}?)"
+        elif not reason and kind in _LISTS:
+            message += f" (speccheck list {_LISTS[kind]} names them)"
         super().__init__(message)
 
 

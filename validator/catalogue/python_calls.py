@@ -75,6 +75,12 @@ class PythonCalls(Record):
     by_lower_name: frozenset[str]
     dtypes: frozenset[str]
 
+    def packages(self) -> frozenset[str]:
+        """Return the packages of the frameworks whose calls are tabulated."""
+        return frozenset(
+            module.partition(".")[0] for call in self.calls for module in call.modules
+        )
+
     def find(self, dotted: str) -> PythonCall | None:
         """Return the call of a dotted name; None for any other."""
         return next((call for call in self.calls if call.is_of(dotted)), None)

@@ -245,6 +245,7 @@ def parse(
 ) -> CommandLine:
     """Take a command line apart; raises UsageError."""
     by_flag = {option.flag: option for option in options}
+    by_flag |= {option.letter: option for option in options if option.letter}
     files: list[str] = []
     values: dict[str, Value] = {}
     rest = iter(arguments)
@@ -258,7 +259,7 @@ def parse(
             option = by_flag.get(flag)
             undone = None if option else _undone(flag, by_flag)
             if (option or undone) is None:
-                raise UsageError(_unknown(flag, by_flag))
+                raise UsageError(_unknown(flag, by_flag, command))
             is_switch = option is None or option.kind == "switch"
             if equal and is_switch:
                 message = f"{flag} takes no value"
@@ -276,11 +277,14 @@ def parse(
     return CommandLine(tuple(files), values, options, command, formats)
 
 
-def _unknown(flag: str, known: Mapping[str, Option]) -> str:
+def _unknown(flag: str, known: Mapping[str, Option], command: str) -> str:
     from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
-    close = nearest(flag, known)
-    hint = f"did you mean {close}?" if close else "see speccheck --help"
+    if command and any(option.flag == flag for option in OPTIONS):
+        return f"{command} has no option {flag}: it is one of speccheck FILE"
+    close = nearest(flag, [name for name in known if name.startswith("--")])
+    help_of = f"speccheck {command or 'check'} --help"
+    hint = f"did you mean {close}?" if close else f"see {help_of}"
     return f"no option {flag}: {hint}"
 
 

@@ -2,6 +2,9 @@
 
 from speccheck.validator.cli.option_table import COLORS, Option, row, rows
 
+# What `speccheck list` lists.
+KINDS = ("gpus", "instances", "fabrics", "profiles", "formats", "models", "rules")
+
 _MACHINE = rows(
     "Machine",
     {"probe", "preflight"},
@@ -237,6 +240,7 @@ _EDITION = rows(
     "Edition",
     {
         "rules",
+        "list",
         "explain",
         "spec list",
         "spec render",
@@ -246,11 +250,11 @@ _EDITION = rows(
     },
     row(
         "--spec EDITION",
-        "edition, or a folder that holds one (default 1.0)",
+        "edition, or a folder that holds one (default 1.1)",
         words="editions",
         commands=frozenset(
             {
-                *("rules", "explain", "spec list", "spec render"),
+                *("rules", "list", "explain", "spec list", "spec render"),
                 *("spec show", "spec coverage"),
             }
         ),
@@ -272,6 +276,17 @@ _EDITION = rows(
         "text (default) or json",
         words=("text", "json"),
         commands={"spec coverage", "spec diff"},
+    ),
+    row(
+        "--output FORMAT[=FILE] ...",
+        "text (default) or json",
+        words="reports",
+        commands={"list", "rules"},
+    ),
+    row(
+        "--plugins",
+        "also the rules and readers of installed packages",
+        commands={"explain", "list", "rules"},
     ),
 )
 OWN: tuple[Option, ...] = (

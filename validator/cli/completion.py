@@ -86,7 +86,12 @@ _LISTS: dict[str, Callable[[], Words]] = {
     "editions": lambda: _of("validator.editions.edition", "editions"),
     "fabrics": lambda: _profiles("fabric/"),
     "formats": _formats,
+    "help": lambda: (
+        *_of("validator.cli.help", "TOPICS"),
+        *dict.fromkeys(command.words[0] for command in COMMANDS if command.words),
+    ),
     "instances": lambda: _profiles("instance/"),
+    "kinds": lambda: _of("validator.cli.command_options", "KINDS"),
     "machines": lambda: _of("validator.simulation.shape", "instances"),
     "names": _names,
     "profiles": _profiles,
@@ -383,8 +388,68 @@ def _fish_quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
+_POWERSHELL_HEAD = """\
+# Completion of speccheck in PowerShell. In $PROFILE:
+#   speccheck completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName speccheck -ScriptBlock {
+  param($word, $line, $cursor)
+  $table = @{}
+"""
+_POWERSHELL_TAIL = """\
+  $before = @($line.CommandElements |
+    Where-Object { $_.Extent.EndOffset -lt $cursor } |
+    ForEach-Object { $_.Extent.Text })
+  $command = ''
+  if ($before.Count -gt 1 -and $table.ContainsKey($before[1])) {
+    $command = $before[1]
+  }
+  if ($before.Count -gt 2 -and $table.ContainsKey("$($before[1]) $($before[2])")) {
+    $command = "$($before[1]) $($before[2])"
+  }
+  $words = $table[$command]
+  $option = "$command $($before[-1])"
+  if ($before.Count -gt 1 -and $table.ContainsKey($option)) {
+    $words = $table[$option]
+  }
+  # Where nothing is returned, PowerShell completes the names of files.
+  $words -split ' ' | Where-Object { $_ -and $_.StartsWith($word) } | ForEach-Object {
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }
+}
+"""
+
+
+def _powershell(commands: Sequence[Command]) -> Iterator[str]:
+    """Return the script, line by line."""
+    lists = _long_lists(commands)
+    yield _POWERSHELL_HEAD
+    for words, variable in lists.items():
+        yield f"  ${variable} = {_bash_quoted(words)}\n"
+    first = dict.fromkeys(command.words[0] for command in commands if command.name)
+    for name in first:
+        following = [
+            command.words[1]
+            for command in commands
+            if command.words[:1] == (name,) and len(command.words) > 1
+        ]
+        if following:
+            yield f"  $table['{name}'] = {_bash_quoted(following)}\n"
+    for command in commands:
+        operands = [*_operands(command), *(option.flag for option in command.options)]
+        operands += [] if command.name else first
+        yield f"  $table['{command.name}'] = {_bash_quoted(operands)}\n"
+        for option in command.options:
+            if option.kind == "switch":
+                continue
+            values = () if _takes_a_file(option) else _words_of(command, option)
+            held = f"${lists[values]}" if values in lists else _bash_quoted(values)
+            yield f"  $table['{command.name} {option.flag}'] = {held}\n"
+    yield _POWERSHELL_TAIL
+
+
 SCRIPTS: dict[str, Callable[[Sequence[Command]], Iterator[str]]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,
+    "powershell": _powershell,
 }

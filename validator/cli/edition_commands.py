@@ -7,6 +7,7 @@ from typing import Any
 
 from speccheck.validator.catalogue.names import resembling
 from speccheck.validator.cli.command_line import CommandLine, UsageError
+from speccheck.validator.cli.listing import rules_of
 from speccheck.validator.editions.difference import EditionChange
 from speccheck.validator.editions.edition import DEFAULT_EDITION, Edition, load_edition
 from speccheck.validator.editions.report_by_edition import (
@@ -16,7 +17,7 @@ from speccheck.validator.editions.report_by_edition import (
 )
 from speccheck.validator.editions.show import clause_text, list_text
 from speccheck.validator.engine.rule_index import built_in_rules
-from speccheck.validator.report.explain import UnknownTopic, explain, rules_table
+from speccheck.validator.report.explain import UnknownTopic, explain
 from speccheck.validator.report.style import printable, wrap
 from speccheck.validator.sources.documents.document import ReadError
 
@@ -30,16 +31,22 @@ def _edition(line: CommandLine) -> Edition:
 
 
 def explain_topic(line: CommandLine) -> int:
-    """Explain a rule or a clause: requirement, reason, example, source."""
-    topic = line.only("rule or clause")
-    sys.stdout.write(explain(topic, _edition(line), built_in_rules()))
-    return 0
+    """Explain a rule, a clause, or what has to do with any other words."""
+    if not line.files:
+        line.only("rule, clause or word")
+    topic = " ".join(line.files)
+    edition, rules = _edition(line), rules_of(line)
+    try:
+        text = explain(topic, edition, rules)
+    except UnknownTopic:
+        from speccheck.validator.report.topic_search import (  # noqa: PLC0415 - seldom
+            topics_text,
+        )
 
-
-def rules(line: CommandLine) -> int:
-    """List all rules with the clause and the level that they judge by."""
-    line.demand_no_file("speccheck explain RULE explains one")
-    sys.stdout.write(rules_table(_edition(line), built_in_rules()))
+        text = topics_text(topic, edition, rules)
+        if not text:
+            raise
+    sys.stdout.write(text)
     return 0
 
 

@@ -121,4 +121,6 @@ def _not_made(not_made: RejectedFix) -> str:
     finding = not_made.owned.finding
     place = next(((at.file, at.key) for at in finding.places), ("", ""))
     at = f" at {place[0]} {place[1]}" if place[0] else ""
-    return f"not fixed: {finding.clause} {finding.rule}{at}: {not_made.reason}"
+    says = "" if not_made.is_judged else not_made.fix.says
+    by_hand = f"; by hand: {says}" if says else ""
+    return f"not fixed: {finding.clause} {finding.rule}{at}: {not_made.reason}{by_hand}"

@@ -10,29 +10,18 @@ _SIGNAL_INTERRUPT = 130
 _READER_GONE = 141
 _NOT_PRINTED = 2
 
-_USAGE = """\
-usage: speccheck FILE|FOLDER|- ... [options]
-       speccheck COMMAND ...
-
-Judges the configuration of a large-scale training run - any of its files, together -
-against the edition of the specification, and says what to change.
-
-Commands:
-"""
-_FOLDER = (
-    "  ./rules                    a folder or file that is called like a command\n"
-)
-EXIT_CODES = """\
-
-Exit codes:
-  0  nothing wrong was found, and nothing that the profile or --require needs is missing
-  1  findings at or above --fail-on
-  2  usage or settings are wrong, or an input could not be read
-  3  not enough was seen: required evidence is missing, or nothing was judged
-  4  a bug of speccheck
-  130  interrupted
-  141  the reader of the output went away
-"""
+# Words by which other programs judge files.
+_SYNONYMS = {
+    "lint": "check",
+    "validate": "check",
+    "verify-config": "check",
+    "scan": "check",
+    "test": "check",
+    "doctor": "preflight",
+    "health": "preflight",
+    "rule": "explain",
+    "estimate": "plan",
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,9 +69,10 @@ def _dispatch(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         print(f"speccheck {VERSION}")  # noqa: T201 - the command line prints
         return 0
-    wants_help = words[:1] == ["plan"] and bool({"-h", "--help"} & {*words})
-    if not words or wants_help or words[0] in {"-h", "--help", "help"}:
-        print(_help(), end="")  # noqa: T201
+    if not words or words[0] in {"-h", "--help"}:
+        from speccheck.validator.cli.help import first_page  # noqa: PLC0415
+
+        print(first_page(), end="")  # noqa: T201
         return 0 if words else 2
     if words[0].isalpha():  # a command, or a file or folder of such a name
         from speccheck.validator.cli.command_table import command_of  # noqa: PLC0415
@@ -92,28 +82,46 @@ def _dispatch(words: list[str]) -> int:
             from speccheck.validator.cli.guarded import run_command  # noqa: PLC0415
 
             return run_command(command, words[len(command.words) :])
+    if not {"-h", "--help"}.isdisjoint(_before_files(words)):
+        from speccheck.validator.cli.command_table import (  # noqa: PLC0415
+            COMMANDS,
+            help_of,
+        )
+
+        print(help_of(COMMANDS[0]), end="")  # noqa: T201
+        return 0
+    is_word = words[0][:1].isalpha() and words[0].replace("-", "").isalpha()
+    if is_word and not os.path.lexists(words[0]):
+        refused = _refused_command(words)
+        if refused is not None:
+            return refused
     from speccheck.validator.cli.plain import judge_files  # noqa: PLC0415
 
     return judge_files(words)
 
 
-def usage() -> str:
-    """Return the first part of the help: what the program does, and its commands."""
-    from speccheck.validator.cli.command_table import commands_help  # noqa: PLC0415
-
-    return f"{_USAGE}{commands_help()}\n{_FOLDER}"
+def _before_files(words: list[str]) -> list[str]:
+    """Return the words that may be options."""
+    return words[: words.index("--")] if "--" in words else words
 
 
-def _help() -> str:
-    from speccheck.validator.changes.what_if.assignments import names_help  # noqa: PLC0415
-    from speccheck.validator.cli.option_table import options_help  # noqa: PLC0415
-    from speccheck.validator.report.form import FORMS  # noqa: PLC0415
+def _refused_command(words: list[str]) -> int | None:
+    """Return the exit code for a misspelt command; None where none is near.
 
-    forms = "\n".join(f"  {form.name:<26} {form.help}" for form in FORMS.values())
-    return (
-        f"{usage()}{options_help()}\n\nForms of a report (--output):\n{forms}\n\n"
-        f"{names_help()}\n{EXIT_CODES}"
-    )
+    No file has that name.
+    """
+    from speccheck.validator.cli.command_table import COMMANDS  # noqa: PLC0415
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
+
+    word = words[0]
+    known = [command.words[0] for command in COMMANDS if command.words]
+    close = _SYNONYMS.get(word.lower()) or nearest(word.lower(), known)
+    if close is None:
+        return None
+    from speccheck.validator.cli.reports import outputs_in, refuse  # noqa: PLC0415
+
+    message = f"no command and no file {word}: did you mean speccheck {close}?"
+    return refuse(message, outputs_in(words))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Parsing, `--help`, completion, the settings files with their JSON Schema, and th
 docs/command-line.md and docs/settings.md are made of these rows.
 """
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
@@ -45,6 +46,7 @@ class Option(Record):
         setting: its name in settings files; empty for what only options say.
         default: of the setting, as JSON; empty where there is none.
         scope: what one value of the setting is for.
+        letter: its short form, with the dash; empty for none.
 
     """
 
@@ -59,11 +61,18 @@ class Option(Record):
     setting: str = ""
     default: str = ""
     scope: Scope = "plan"
+    letter: str = ""
 
     @property
     def name(self) -> str:
         """The name under which the parsed value is kept."""
         return self.flag.lstrip("-").replace("-", "_")
+
+    @property
+    def written(self) -> str:
+        """How help shows it: short form, flag and value."""
+        flag = f"{self.letter}, {self.flag}" if self.letter else self.flag
+        return f"{flag} {self.metavar}".rstrip()
 
 
 Columns = dict[str, Any]
@@ -82,7 +91,8 @@ def row(
     """Return the columns of a row.
 
     Args:
-        result: the option as help shows it, with `...` where it may be repeated.
+        result: the option as help shows it, after its short form (`-q|--quiet`), with
+            `...` where it may be repeated.
         text: the help.
         kind: what its value is; a switch, or a text where it has a value, by default.
         commands: those that take it; those of its group by default.
@@ -92,9 +102,11 @@ def row(
         words: the only values.
 
     """
-    flag, _, metavar = result.partition(" ")
+    flags, _, metavar = result.partition(" ")
+    letter, _, flag = flags.rpartition("|")
     columns: Columns = {
         "flag": flag,
+        "letter": letter,
         "help": text,
         "kind": kind or ("text" if metavar else "switch"),
         "metavar": metavar.removesuffix(" ..."),
@@ -127,7 +139,7 @@ _JUDGING = _FILES | _MEASURING | {"fleet"}
 _LOGS = _JUDGING | {"telemetry"}
 _MACHINES = _LOGS | {"bench expect"}
 _REPORTING = (_FILES | _MEASURING) - {"baseline"}
-_DEMANDING = _REPORTING - {"plan"}
+_DEMANDING = _REPORTING - {"plan"}  # that end with a verdict of their own
 _WITH_WAIVERS = _JUDGING - {"fleet"}
 _SHOWING = _REPORTING | {"fleet", "telemetry"}
 
@@ -380,14 +392,14 @@ _FILES_READ = rows(
         "switch",
         _FILES - {"preflight"},
     ),
-    row("--watch", "judge again whenever a file changes"),
+    row("--watch", "judge again whenever a file changes", commands={FILE}),
 )
 _REPORT = rows(
     "Report",
     _REPORTING,
     row(
         "--output FORMAT[=FILE] ...",
-        "text (default); speccheck --help lists all",
+        "text (default), json, ...: speccheck help output",
         "text",
         None,
         "output",
@@ -399,9 +411,14 @@ _REPORT = rows(
         "--sarif-include-waived",
         "what is waived, too: not for GitHub",
         "switch",
-        _WITH_WAIVERS,
+        _DEMANDING,
     ),
-    row("--plot FILE", "draw measured curves: .svg or .png"),
+    row("--plot FILE", "draw measured curves: .svg or .png", commands=_DEMANDING),
+    row(
+        "-q|--quiet",
+        "only what is wrong; nothing where nothing is",
+        commands=_DEMANDING,
+    ),
     row(
         "--full",
         "show every finding, also what holds",
@@ -411,12 +428,12 @@ _REPORT = rows(
         "false",
         "run",
     ),
-    row("--statistics", "count the findings of each rule", "switch", _WITH_WAIVERS),
+    row("--statistics", "count the findings of each rule", "switch", _DEMANDING),
     row(
         "--fail-on LEVEL",
         "error (default), warning, info or never",
         "text",
-        _SHOWING,
+        _SHOWING - {"plan"},
         "fail-on",
         '"error"',
         "run",
@@ -460,7 +477,7 @@ _REPORT = rows(
 )
 _FIXES = rows(
     "Fixes",
-    _FILES,
+    {FILE, "preflight"},
     row("--diff", "show what --fix would change; exit 1 if anything"),
     row("--fix", "mend what can be mended safely, and judge again"),
     row("--unsafe-fixes", "also what changes the training itself"),
@@ -531,6 +548,21 @@ ROWS: tuple[Option, ...] = (
 OPTIONS = tuple(option for option in ROWS if FILE in option.commands)
 
 
+_LEFT, _WIDTH = 28, 80
+
+
+def two_columns(name: str, text: str, left: int = _LEFT) -> Iterator[str]:
+    """Yield a row of a help: what is written, and what it says, within the width."""
+    import textwrap  # noqa: PLC0415 - for help alone
+
+    lines = textwrap.wrap(text, _WIDTH - left - 1, break_long_words=False) or [""]
+    if len(name) >= left - 2:
+        yield f"  {name}"
+    else:
+        yield f"  {name:<{left - 2}} {lines.pop(0)}".rstrip()
+    yield from (f"{'':<{left + 1}}{line}" for line in lines)
+
+
 def options_help(options: tuple[Option, ...] = OPTIONS) -> str:
     """Return the help of options, by group."""
     lines: list[str] = []
@@ -538,6 +570,5 @@ def options_help(options: tuple[Option, ...] = OPTIONS) -> str:
         lines.append(f"\n{group}:")
         for option in options:
             if option.group == group:
-                left = f"{option.flag} {option.metavar}".rstrip()
-                lines.append(f"  {left:<26} {option.help}")
+                lines.extend(two_columns(option.written, option.help))
     return "\n".join(lines)

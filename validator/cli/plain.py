@@ -34,6 +34,7 @@ from speccheck.validator.run.run import RunResult, read_plans, run
 from speccheck.validator.sources.context import context_facts
 
 if TYPE_CHECKING:
+    from speccheck.validator.cli.command_table import Command
     from speccheck.validator.cli.fix import Fixed
 
 _WATCH = "--watch"
@@ -62,7 +63,7 @@ class Audience:
 _NOBODY = Audience()
 
 
-def judge_files(words: list[str]) -> int:
+def judge_files(words: list[str], command: "Command | None" = None) -> int:  # noqa: ARG001 - that of the table
     """Judge files, once or whenever one changes; returns the exit code."""
     if _WATCH in words:
         return _watched([word for word in words if word != _WATCH])
@@ -168,6 +169,7 @@ def _judged(
         skips_unknown=request.skip_unknown,
         with_waived=line.has("sarif_include_waived"),
         remarks=audience.remarks(result),
+        quiet=line.has("quiet"),
     )
     write_reports(report_context, outputs if fixes is None else fixes.outputs, line)
     if picture is not None:

@@ -33,6 +33,7 @@ _READ = ("node", "settings", "waivers", "baseline", "tailor")
 _WRITTEN = ("plot", "out", "next", "result")
 PICTURES = ("svg", "png")
 _DEFAULT_WIDTH = 80
+_NARROWEST, _WIDEST = 60, 120
 _REMEDY = "name another file"
 _MOST_BYTES = 16 * 1024 * 1024  # what is longer is no configuration by hand
 _GITHUB = "github"
@@ -124,13 +125,36 @@ def style_of(line: CommandLine, *, to_file: bool) -> Style:
     when = line.word("color", COLORS)
     is_terminal = not to_file and sys.stdout.isatty()
     colour = when == "always" or (
-        when == "auto" and is_terminal and not os.environ.get("NO_COLOR")
+        when == "auto" and not to_file and _wants_colour(is_terminal=is_terminal)
     )
     encoding = "utf-8" if to_file else (sys.stdout.encoding or "ascii")
-    width = _DEFAULT_WIDTH
-    if is_terminal:
-        width = max(60, min(os.get_terminal_size().columns, 120))
-    return Style(colour, "utf" in encoding.lower(), width)
+    return Style(
+        colour,
+        "utf" in encoding.lower(),
+        _DEFAULT_WIDTH if to_file else _width(is_terminal=is_terminal),
+        has_links=is_terminal and colour and os.environ.get("TERM") != "dumb",
+    )
+
+
+def _wants_colour(*, is_terminal: bool) -> bool:
+    """Return whether the environment wants colour: NO_COLOR, then what forces it."""
+    variables = os.environ
+    if variables.get("NO_COLOR"):
+        return False
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        if variables.get(name):
+            return variables[name] not in {"0", "false"}
+    return is_terminal and variables.get("CLICOLOR") != "0"
+
+
+def _width(*, is_terminal: bool) -> int:
+    """Return the width of COLUMNS, or of the terminal, within what reads well."""
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() else 0
+    if not width and is_terminal:
+        width = os.get_terminal_size().columns
+    # A terminal without a size has no columns.
+    return max(_NARROWEST, min(width, _WIDEST)) if width else _DEFAULT_WIDTH
 
 
 def write_forms(

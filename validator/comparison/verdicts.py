@@ -16,6 +16,7 @@ from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.models.units import trimmed
 from speccheck.validator.node.host_names import fold, natural
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
 
@@ -51,7 +52,9 @@ def hours(seconds: float) -> float:
 
 def gibibytes(text: str) -> str:
     """Return bytes in a readable form, with both digits that tell two sizes apart."""
-    return f"{int(text) / _GIB:,.2f} GiB" if text.isdecimal() else text
+    if not text.isdecimal():
+        return text
+    return f"{trimmed(f'{int(text) / _GIB:,.2f}')} GiB"
 
 
 def short(text: str) -> str:

@@ -232,16 +232,21 @@ def _add_related(
 
 def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
     """Yield what the files state, less what a command line that names it replaces."""
-    replaced: dict[str, set[str]] = {}
-    for file in files:
-        for reading in file.readings:
-            for reference in reading.references:
-                if reference.replaces:
-                    base = reference.target.rpartition("/")[2]
-                    replaced.setdefault(base, set()).update(reference.replaces)
+    replacing = [
+        reference
+        for file in files
+        for reading in file.readings
+        for reference in reading.references
+        if reference.replaces
+    ]
     sourced = _sourced(files)
     for file in files:
-        hidden = replaced.get(file.status.path.rpartition("/")[2], ())
+        hidden = {
+            leaf
+            for reference in replacing
+            if reference.may_mean(file.status.path)
+            for leaf in reference.replaces
+        }
         for reading in file.readings:
             if reading.variables and file.status.path in sourced:
                 continue
@@ -347,7 +352,7 @@ def _sourced(files: Sequence[ReadFile]) -> set[str]:
     return {
         source.name
         for file in files
-        if file.source.language == "shell"
+        if file.source.is_script
         for source in file.parents
     }
 
@@ -407,7 +412,7 @@ def _layer(file: ReadFile) -> int:
 
 def _carries_environment(file: ReadFile) -> bool:
     """Return whether a file sets variables or holds a script, or is one that does."""
-    return file.source.language == "shell" or any(
+    return file.source.is_script or any(
         reading.variables or reading.scripts for reading in file.readings
     )
 

@@ -168,6 +168,14 @@ class KeyRow(Record):
         defaults = (str(step[1]) for step in self.defaults if len(step) > 1)
         return WORKED_OUT if is_below and str(value) in defaults else ""
 
+    def asks_nothing(self, value: object) -> bool:
+        """Return whether a value is null, or off where the key is off without it."""
+        is_off = value is False or (isinstance(value, str) and value.lower() == "no")
+        defaults = [step[1] for step in self.defaults if len(step) > 1]
+        return value is None or (
+            is_off and all(not item or str(item).lower() == "no" for item in defaults)
+        )
+
 
 class KeyPolicy(Record):
     """What happens to an unknown key below `section`, in `versions` or in all."""

@@ -261,9 +261,23 @@ def _attention_layers(value: object) -> float | None:
     return count
 
 
+def _entries(value: object) -> float | None:
+    """Return how many entries a list has, or a text with commas between them."""
+    match value:
+        case str():
+            return value.count(",") + 1
+        case list():
+            return len(value)
+        case bool() | int() | float():
+            return 1
+        case _:
+            return None
+
+
 # What is counted of a value that is no number; None where it has nothing of the kind.
 MEASURES: Mapping[str, Callable[[object], float | None]] = {
     "length": _length,
+    "entries": _entries,
     "sum": _of_numbers(math.fsum),
     "product": _of_numbers(math.prod),
     "smallest": _of_numbers(min),

@@ -13,6 +13,9 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
 Shell = Literal["", "script", "task"]
+_STARTS = {"batch": "the batch script starts"} | {
+    name: f"{name} starts" for name in ("flux", "jsrun", "mpirun", "srun", "ssh")
+}
 SCRIPT = "script"  # the launcher of a command that starts another script
 
 
@@ -122,7 +125,7 @@ class Launch(Record):
         if nodes.value is None or each.value is None:
             return self.world
         number = nodes.value * each.value
-        note = f"{nodes.value:,} nodes x {each.value:,} ranks = {number:,}"
+        note = f"{_of_nodes(nodes.value)} x {each.value:,} ranks = {number:,}"
         return _derived("launch.world", number, note, nodes, each)
 
     @property
@@ -132,8 +135,31 @@ class Launch(Record):
         if nodes.value is None or each.value is None:
             return Value("launch.devices")
         number = nodes.value * each.value
-        note = f"{nodes.value:,} nodes x {each.value:,} GPUs = {number:,}"
+        note = f"{_of_nodes(nodes.value)} x {each.value:,} GPUs = {number:,}"
         return _derived("launch.devices", number, note, nodes, each)
+
+    def in_words(self) -> str:
+        """Return who starts how many processes where, as a sentence."""
+        spreader, name = self.spreader.value, self.launcher.value
+        start = f"{_STARTS.get(spreader, spreader)} " if spreader else ""
+        nodes, each = self.nodes.value, self.processes_per_node.value
+        if nodes is None and self.launcher.value == "python":
+            nodes = self.nodes_started.value
+        parts = [f"{start}{name}"]
+        parts.append(f"on {_counted(nodes, 'node')}" if nodes else "nodes not known")
+        parts.append(f"{_counted(each, 'rank')} a node" if each else "ranks not known")
+        ranks, devices = self.ranks.value, self.devices.value
+        if ranks:
+            parts.append(f"{_counted(ranks, 'rank')} in all")
+        if devices:
+            parts.append(f"{_counted(devices, 'GPU')} allocated")
+        address, port, backend = self.rendezvous[:3]
+        if address.value:
+            is_whole = not port.value or address.value.endswith(f":{port.value}")
+            at = address.value if is_whole else f"{address.value}:{port.value}"
+            by = f" by {backend.value}" if backend.value else ""
+            parts.append(f"meeting at {at}{by}")
+        return ", ".join(parts)
 
     def account(self) -> tuple[Value[Any], ...]:
         """Return what is known of it, from the allocation to the ranks."""
@@ -211,11 +237,19 @@ def _base(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def is_certain(value: Value[Any]) -> bool:
     """Return whether a value is stated in any case: no fallback or condition."""
     return (
         value.is_known and value.status in {"stated", "derived"} and not value.only_if
     )
+
+
+def _of_nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
 
 
 def _derived(name: str, number: int, note: str, *of: Value[int]) -> Value[int]:

@@ -382,6 +382,9 @@ class Model(Section):
 
 
 SHORTEST_RUN = 200  # steps; published benchmarks have 15 to 150, fine-tuning more
+# GPUs, eight nodes of eight: on fewer, a run of few steps tries a set-up out; on more
+# it measures the speed, or pays for what stands idle.
+FEWEST_MEASURED = 64
 
 
 class Run(Section):

@@ -3,6 +3,9 @@
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
 
+# What is missing where a file that is to be read is not there.
+NAMED_INPUT = "named_input"
+
 
 class BrokenReference(Record):
     """A reference that leads nowhere.
@@ -13,6 +16,8 @@ class BrokenReference(Record):
         target: as written.
         is_sure: whether the framework stops on it; else what it means may lie where
             nobody has looked.
+        is_input: whether it is a file that is read with the others, and that lies
+            where they lie or nowhere: there is no repository to look in.
 
     """
 
@@ -20,6 +25,7 @@ class BrokenReference(Record):
     places: tuple[Place, ...]
     target: str
     is_sure: bool
+    is_input: bool = False
 
 
 class References(Record):

@@ -1,7 +1,7 @@
 """What the files of a plan show of their frameworks' relations between keys."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.accepted_values import (
@@ -192,11 +192,18 @@ class _Table:
         for file in files:
             self._presets.update(self._preset_keys(file))
 
-    def is_from(self, release: FrameworkVersion) -> bool:
+    @property
+    def is_open_copy(self) -> bool:
+        """Whether a copy of the framework reads the files, of an unknown release."""
+        return self.version is None and any(
+            file.is_beside_source for file in self.files
+        )
+
+    def is_from(self, release: FrameworkVersion, names: Iterable[str]) -> bool:
         """Return whether a key came with a release, or later: no older one has it."""
         catalogue = self.catalogue
-        for name in self.named if self.version is None else ():
-            row = catalogue.rows.get(name)
+        for name in names if self.version is None else ():
+            row = catalogue.rows.get(name) if name in self.named else None
             if row is None or not row.since or row.since.startswith("<"):
                 continue
             since = parse_version(row.since)
@@ -588,13 +595,17 @@ def _judged(
         is_ordered = own.catalogue.is_of_family(own.version, bound)
         holds = _holds_in_release(relation, own.version if is_ordered else None)
         is_advice = relation.kind not in {"refused", "removed"}
-        if holds is None and is_advice and relation.since and own.is_from(bound):
+        names = own.named if is_advice else relation.names
+        if holds is None and relation.since and own.is_from(bound, names):
             holds = True
         if holds is False:
             return
         only_from = relation.since if holds is None else ""
     if relation.kind == "removed" and not only_from and own.version is None:
         only_from = own.catalogue.newest  # older ones had it: docs/decisions/0013
+    is_warning = relation.kind in {"warned", "deprecated"}
+    if is_warning and not only_from and own.is_open_copy:
+        only_from = own.catalogue.newest
     for within in own.items(relation.within) if relation.within else [()]:
         judgement = _Judgement(tables, own, plan, within)
         match = _match(relation, judgement)
@@ -695,10 +706,36 @@ def _rests_on(
     relation: KeyRelation, judgement: _Judgement
 ) -> tuple[tuple[StatedKey, ...], tuple[Value[Any], ...]]:
     """Return the stated keys and fields, those of the condition first."""
-    looked = [judgement.looked.get(name) for name in relation.names]
+    guilty = {*_names_of(relation.when, judgement)}
+    if relation.needs:
+        guilty |= {*_all_names(relation.needs)}
+    looked = [judgement.looked.get(name) for name in relation.names if name in guilty]
     keys = {key.place: key for item in looked if item is not None for key in item.keys}
     fields = [item.field for item in looked if item is not None]
     return tuple(keys.values()), tuple(field for field in fields if field is not None)
+
+
+def _names_of(condition: Condition, judgement: _Judgement) -> Iterator[str]:
+    """Yield the names by which a condition holds: of alternatives those that do."""
+    head = condition[0]
+    if head in {"all", "any"}:
+        for part in condition[1:]:
+            if head == "all" or judgement.holds(part):
+                yield from _names_of(part, judgement)
+    else:
+        yield from _all_names(condition)
+
+
+def _all_names(condition: Condition) -> Iterator[str]:
+    """Yield every name of a condition."""
+    if condition[0] in _GROUPS:
+        for part in condition[1:]:
+            yield from _all_names(part)
+        return
+    name, test, operand = condition
+    yield from names_in(name)
+    if isinstance(operand, str) and test in {*NUMBER_TESTS, *NAME_TESTS, *OF_POOLS}:
+        yield from names_in(operand)
 
 
 def _text(relation: KeyRelation, judgement: _Judgement) -> str:

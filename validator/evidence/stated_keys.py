@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SHORTEST_TEXT = 6
 
 
+_LAUNCHES = frozenset({"slurm", "torchrun"})  # formats with lines that launch
 _MOST_SLIPS = 2  # keys of one file that resemble no other, by the same hand
 
 
@@ -89,7 +90,10 @@ class TwiceStatedKey(Record):
 
 
 class LoadedAs(Record):
-    """A text that reaches the framework as another type than its writer means."""
+    """A text that reaches the framework as another type than its writer means.
+
+    unless: the option of the launcher that is read in its place where it is given.
+    """
 
     key: str
     written: str
@@ -97,6 +101,7 @@ class LoadedAs(Record):
     expected: str  # the type that the framework expects
     place: Place
     fatal: bool  # the framework stops on it or computes with the wrong type
+    unless: str = ""
 
 
 class KeyedFile(Record):
@@ -196,6 +201,11 @@ class KeyedFile(Record):
             table.is_open(key.path) for key in self.unknown
         )
 
+    def refers_to_itself(self, text: str) -> bool:
+        """Return whether a text names another key of the file, as in OmegaConf."""
+        name = text.strip().removeprefix("${").removesuffix("}")
+        return any(dotted(key.path) == name for key in self.keys)
+
     def _is_of_fork(self, key: StatedKey) -> bool:
         """Return whether the program at hand adds a key to those of its framework."""
         return self.parser is not None and self.parser.adds(str(key.path[0]))
@@ -246,6 +256,16 @@ class StatedKeys(Record):
     """All files of a plan that have keys."""
 
     files: tuple[KeyedFile, ...]
+
+    def is_replaced(self, loaded_as: LoadedAs) -> bool | None:
+        """Return whether the launch gives what is read instead; None without one."""
+        if not loaded_as.unless:
+            return False
+        launches = [file for file in self.files if file.format in _LAUNCHES]
+        if not launches:
+            return None
+        option = (loaded_as.unless,)
+        return any(key.path == option for file in launches for key in file.keys)
 
 
 class Conflicts(Record):

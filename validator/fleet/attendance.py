@@ -11,6 +11,7 @@ from speccheck.validator.evidence.fleet import (
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.fleet.shard import HostMessage, Portion
+from speccheck.validator.models.units import numbered
 from speccheck.validator.node.host_names import HostNamesError, natural, unfold
 
 _NAME = "fleet.nodes"
@@ -107,7 +108,7 @@ def _same(portion: Portion) -> list[Repeated]:
         Repeated(
             f"{portion.nodes[first].name} and {portion.nodes[second].name}",
             (portion.nodes[first].file, portion.nodes[second].file),
-            f"both show the same {count} GPUs",
+            f"both show the same {numbered(count, 'GPU')}",
         )
         for (first, second), count in pairs.items()
     ]

@@ -8,19 +8,30 @@ def mebibytes(amount: int) -> str:
     if amount % _GIBIBYTE == 0:
         return f"{amount // _GIBIBYTE:,} GiB"
     if amount >= _GIBIBYTE:
-        return f"{amount / _GIBIBYTE:,.2f} GiB"
+        return f"{trimmed(f'{amount / _GIBIBYTE:,.2f}')} GiB"
     return f"{amount / _MEBIBYTE:,.4g} MiB"
+
+
+def numbered(count: int, noun: str) -> str:
+    """Return a number of things: `1 node`, `2 nodes`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def trimmed(number: str) -> str:
+    """Return a number without zeros behind its point: `8.0` is 8."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def gigabytes(amount: float) -> str:
     """Return the bytes as people read them, in GB of 1e9 bytes."""
     size = amount / 1e9
-    return f"{size:,.0f} GB" if size >= 10 else f"{size:,.1f} GB"  # noqa: PLR2004
+    digits = 0 if size >= 10 else 1  # noqa: PLR2004 - three at most
+    return f"{trimmed(f'{size:,.{digits}f}')} GB"
 
 
 def billions(count: float) -> str:
     """Return a number of parameters as people read it."""
-    return f"{count / 1e9:,.1f} billion"
+    return f"{trimmed(f'{count / 1e9:,.1f}')} billion"
 
 
 SECONDS_PER_DAY = 86_400

@@ -27,6 +27,7 @@ class ReportContext(Record):
         with_waived: waived failures are shown also by a form that leaves them out
             by itself.
         remarks: further lines of the command, for people.
+        quiet: only what is wrong is shown, and nothing where nothing is.
 
     """
 
@@ -39,6 +40,7 @@ class ReportContext(Record):
     skips_unknown: bool = False
     with_waived: bool = False
     remarks: tuple[str, ...] = ()
+    quiet: bool = False
 
 
 class FleetContext(Record):

@@ -1,7 +1,7 @@
 """What differs between two editions, as text and as `speccheck-edition-diff/1`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from speccheck.validator.editions.difference import (
@@ -27,6 +27,7 @@ from speccheck.validator.report.serialise import (
     document_text,
 )
 from speccheck.validator.report.style import counted, printable, wrap
+from speccheck.validator.report.summary import LEVEL_WORDS
 
 _Scalar = str | int | float
 _Value = _Scalar | list[_Scalar] | None
@@ -42,6 +43,16 @@ _TITLES: dict[Kind, str] = {
     "profile": "Profiles",
     "stage": "Stage",
     "wording": "Wording",
+}
+_SUMMARY: dict[Kind, tuple[str, str]] = {
+    "added": ("clause", "new"),
+    "withdrawn": ("clause", "withdrawn"),
+    "deprecated": ("clause", "deprecated"),
+    "level": ("clause", "of another level"),
+    "number": ("clause", "with another number"),
+    "application": ("clause", "for other jobs or other evidence"),
+    "profile": ("profile", "changed"),
+    "wording": ("clause", "worded otherwise"),
 }
 _RAISED = re.compile(r"raises (\S+?)((?: with [^\s:]+)*): (.*)")
 _NUMBER_FIELD = re.compile(r"\w+: another ")
@@ -75,7 +86,9 @@ class EditionsCompared(Record):
 
 def edition_diff_text(editions_compared: EditionsCompared) -> str:
     """Return the differences by kind, and the findings of a report that they change."""
-    lines = [*_head(editions_compared), ""]
+    lines = [*_head(editions_compared), *_summary(editions_compared.differences), ""]
+    clauses = {**editions_compared.before.clauses, **editions_compared.after.clauses}
+    titles = {name: clause.title for name, clause in clauses.items()}
     for kind in KINDS:
         rows = [
             difference
@@ -87,7 +100,7 @@ def edition_diff_text(editions_compared: EditionsCompared) -> str:
             lines += (
                 _reworded(editions_compared, rows)
                 if kind == "wording"
-                else _grouped(rows)
+                else _grouped(rows, titles)
             )
             lines.append("")
     if editions_compared.report is not None:
@@ -95,11 +108,11 @@ def edition_diff_text(editions_compared: EditionsCompared) -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
-def _grouped(rows: Sequence[EditionChange]) -> Iterator[str]:
+def _grouped(rows: Sequence[EditionChange], titles: Mapping[str, str]) -> Iterator[str]:
     """Yield differences below what they weigh, and why, each reason once."""
     reasons: dict[tuple[Weight, str], dict[str, list[str]]] = {}
     for row in rows:
-        text, raised = f"{row.subject}  {row.text}", _RAISED.fullmatch(row.text)
+        text, raised = _named(row, titles), _RAISED.fullmatch(row.text)
         where = ""
         if raised is not None:
             text = f"{row.subject}  raises {raised[1]}: {raised[3]}"
@@ -112,6 +125,14 @@ def _grouped(rows: Sequence[EditionChange]) -> Iterator[str]:
             names = dict.fromkeys(name for place in places for name in place.split())
             where = f" ({', '.join(names)})" if names else ""
             yield _wrapped(text + where)
+
+
+def _named(row: EditionChange, titles: Mapping[str, str]) -> str:
+    """Return a difference behind its subject; a level with the title of the clause."""
+    if row.levels is None:
+        return f"{row.subject}  {row.text}"
+    old, new = (LEVEL_WORDS[level] for level in row.levels)
+    return f"{row.subject}  {old} -> {new}: {titles.get(row.subject, '')}"
 
 
 def _reworded(
@@ -154,6 +175,36 @@ def _head(editions_compared: EditionsCompared) -> Iterator[str]:
     text = f"; the ids claim {claims}" if claims else ""
     count = counted(len(editions_compared.differences), "difference")
     yield f"{count}, together {editions_compared.weight}{text}"
+
+
+def _summary(rows: Sequence[EditionChange]) -> Iterator[str]:
+    """Yield what the differences come to, for who knows neither edition."""
+    if not rows:
+        return
+    heavy = {row.subject for row in rows if row.weight == "MAJOR"}
+    yield (
+        f"  {counted(len(heavy), 'subject')} may fail what passed before"
+        if heavy
+        else "  nothing that passes by the first edition fails by the second"
+    )
+    for kind, what in _SUMMARY.items():
+        subjects = dict.fromkeys(row.subject for row in rows if row.kind == kind)
+        if subjects:
+            count = counted(len(subjects), what[0])
+            yield _wrapped(f"{count} {what[1]}{_moves(rows, kind)}")
+
+
+def _moves(rows: Sequence[EditionChange], kind: Kind) -> str:
+    """Return how many levels moved from which to which; empty for other kinds."""
+    moves: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row.kind == kind == "level" and row.levels is not None:
+            moves[row.levels] = moves.get(row.levels, 0) + 1
+    texts = (
+        f"{number} {LEVEL_WORDS[old]} -> {LEVEL_WORDS[new]}"
+        for (old, new), number in moves.items()
+    )
+    return f": {', '.join(texts)}" if moves else ""
 
 
 def _of_report(

@@ -53,8 +53,8 @@ def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
         return tombstone_text(edition, tombstone)
     known = [rule.name for rule in rules] + list(edition.clauses)
     close = nearest(topic, known) or nearest(topic.upper(), known)
-    hint = f"did you mean {close}?" if close else "see speccheck rules"
-    message = f"{topic}: no such rule or clause: {hint}"
+    hint = f"did you mean {close}?" if close else "speccheck list rules lists them"
+    message = f"{topic}: no such rule or clause, and none speaks of it: {hint}"
     raise UnknownTopic(message)
 
 
@@ -100,13 +100,16 @@ def _of_another_edition(rule: Rule, edition: Edition) -> str:
 
 def _certainty(rule: Rule) -> Iterator[str]:
     words = {
-        "exact": "arithmetic, or what the framework itself refuses",
-        "lower_bound": "a lower bound that the real value cannot undercut",
-        "calibrated": "a model held against published measurements; a warning at most",
-        "advisory": "advice; a warning at most",
+        "exact": "What it says of the files is counted, or what the framework itself "
+        "refuses. Whether it hurts this job is the requirement's, below Why.",
+        "lower_bound": "It fails only where even the smallest possible value is too "
+        "much.",
+        "calibrated": "It rests on a model that was held against published "
+        "measurements: a warning at most.",
+        "advisory": "It is advice: a warning at most.",
     }
     yield "How sure"
-    yield wrap(f"{rule.confidence}: {words[rule.confidence]}", _WIDTH, "    ")
+    yield wrap(words[rule.confidence], _WIDTH, "    ")
     if rule.frameworks:
         yield ""
         yield "Frameworks"
@@ -138,23 +141,6 @@ def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
     lines.extend(f"    {rule.name}: {rule_text(rule).title}" for rule in names)
     if not names:
         lines.append("    none yet: the clause is reported as unknown where it applies")
-    return "\n".join(lines) + "\n"
-
-
-def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
-    """Return all rules by area, one line each."""
-    rules = [rule for rule in rules if rule.clause in edition.clauses]
-    width = max(len(rule.name) for rule in rules)
-    lines: list[str] = []
-    for area in dict.fromkeys(rule.area for rule in rules):
-        lines.append(f"{area}:")
-        for rule in rules:
-            if rule.area == area:
-                clause = edition.clauses[rule.clause]
-                level = level_word(clause.level)
-                lines.append(f"  {rule.name:<{width}}  {clause.id:<10} {level}")
-                lines.append(f"      {rule_text(rule).title}")
-    lines.append(f"{len(rules)} rules; speccheck explain RULE tells more")
     return "\n".join(lines) + "\n"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.finding import Action, Finding
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.report.causes import with_effects
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.style import Style, counted, printable, wrap
 from speccheck.validator.report.wording import folded_subjects, with_numbers
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from speccheck.validator.evidence.finding import Proposal, ProposedSetting
 
 MOST_FRAMES = 4
-_LABELS = {"try": "good", "also": ""}  # that are not dim
+_LABELS = {"try": "good", "also": "", "hence": ""}  # that are not dim
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
@@ -30,7 +31,8 @@ def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
     for number, location in enumerate(shown):
         if location.file != file:
             file = location.file
-            yield f"    {file}:{location.line}:{location.column}"
+            place = f"{file}:{location.line}:{location.column}"
+            yield f"    {style.linked(place, file)}"
         yield from _frame(location, label_of(number, len(framed)), digits, style)
     if len(framed) > MOST_FRAMES:
         yield wrap(
@@ -152,7 +154,8 @@ def section_title(section: str, shown: Sequence[Shown], style: Style) -> str:
 
 def section_counts(shown: Sequence[Shown]) -> str:
     """Return how much there is in a part, by level."""
-    levels = [item.finding.level for item in shown for _ in item.subjects or ("job",)]
+    each = [item for cause in shown for item in (cause, *cause.effects)]
+    levels = [item.finding.level for item in each for _ in item.subjects or ("job",)]
     counts = [
         counted(levels.count(level), level)
         for level in ("error", "warning")
@@ -232,11 +235,11 @@ def finding_blocks(
     limits = {"warning": _UNFOLDED_WARNINGS, "info": _UNFOLDED_INFOS}
     counts = dict.fromkeys(_ORDER, 0)
     folded: list[Shown] = []
-    for name, ranked in sections(shown):
+    for name, ranked in sections(with_effects(shown)):
         title = section_title(name, ranked, style) if name else ""
         blocks: list[str] = [title] if title else []
         for group in by_cause(ranked):
-            level = group[0].finding.level
+            level = min((item.gravest for item in group), key=_ORDER.__getitem__)
             counts[level] += 1
             if full or counts[level] <= limits.get(level, len(shown)):
                 blocks.append(_block(group, style, many=many))
@@ -250,7 +253,7 @@ def finding_blocks(
 
 def sections(shown: Sequence[Shown]) -> Iterator[tuple[str, Sequence[Shown]]]:
     """Yield the findings by a report, by parts where a machine has some."""
-    ranked = sorted(shown, key=lambda item: _ORDER[item.finding.level])
+    ranked = sorted(shown, key=lambda item: _ORDER[item.gravest])
     if not any(item.subjects for item in ranked):
         yield "", ranked
         return
@@ -318,7 +321,17 @@ def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     if first.finding.note:
         lines.append(wrap(f"({printable(first.finding.note)})", style.width, "    "))
     lines.extend(_labelled_line(*each, style) for each in advice(group))
+    effects = dict.fromkeys(effect for shown in group for effect in shown.effects)
+    lines.extend(_effect_line(effect, style) for effect in effects)
     return "\n".join(lines)
+
+
+def _effect_line(effect: Shown, style: Style) -> str:
+    """Return what a cause explains, in a sentence without a remedy of its own."""
+    finding = effect.finding
+    of = f" {folded_subjects(effect.subjects)}:" if effect.subjects else ""
+    name = f"{finding.level} {finding.clause} {finding.rule}:"
+    return _labelled_line("hence", f"{name}{of} {finding.message}", style)
 
 
 def statements(group: Sequence[Shown]) -> Iterator[tuple[Shown | None, str, str]]:

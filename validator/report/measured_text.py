@@ -212,7 +212,7 @@ def _held_to(measured_curve: MeasuredCurve, style: Style) -> Iterator[str]:
         words: list[str] = []
         if bound.ceiling:
             share = peak.bus_bytes_per_second / bound.ceiling
-            words.append(f"{share:.2f} of the ceiling, {_rate(bound.ceiling)}")
+            words.append(f"{share:.0%} of the ceiling, {_rate(bound.ceiling)}")
         if bound.warn_below and bound.fail_below:
             words.append(f"warning below {_rate(bound.warn_below)}")
             words.append(f"failure below {_rate(bound.fail_below)}")

@@ -20,6 +20,7 @@ class Shown(Record):
 
     subjects: the parts of a node of which it is said.
     snapshots: the files of its plan that nobody wrote by hand.
+    effects: what it explains, which is shown below it.
     """
 
     finding: Finding
@@ -30,6 +31,13 @@ class Shown(Record):
     proposals: "tuple[Proposal, ...] | None" = ()
     subjects: tuple[str, ...] = ()
     snapshots: tuple[str, ...] = ()
+    effects: "tuple[Shown, ...]" = ()
+
+    @property
+    def gravest(self) -> str:
+        """The highest level of it and of what it explains."""
+        levels = (self.finding.level, *(item.finding.level for item in self.effects))
+        return min(levels, key=_ORDER.__getitem__)
 
 
 def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:

@@ -58,6 +58,18 @@ class PlanValue(Record):
     places: tuple[PlanPlace, ...]
 
 
+class PlanLaunch(Record):
+    """A command that starts a training: who starts how many processes where.
+
+    text: in words; account: each number of it that is known, or stated and not known,
+    from the allocation to the ranks and where they meet.
+    """
+
+    text: str
+    launcher: PlanValue
+    account: tuple[PlanValue, ...]
+
+
 class PlanVariable(Record):
     """An environment variable; null for values that are not shown or not known."""
 
@@ -158,6 +170,7 @@ class OnePlan(Record):
     formats: tuple[str, ...]
     grouping: tuple[str, ...]
     values: tuple[PlanValue, ...]
+    launches: tuple[PlanLaunch, ...]
     environment: tuple[PlanVariable, ...]
     forecasts: tuple[PlanForecast, ...]
     what_if: WhatIfPlan | None
@@ -200,6 +213,14 @@ def _plan(viewed: ViewedPlan) -> OnePlan:
         files=[file.path for file in plan.files],
         formats=list(dict.fromkeys(file.format for file in plan.files)),
         values=[_value(leaf) for leaf in plan.leaves],
+        launches=[
+            PlanLaunch(
+                hidden(launch.text),
+                _value(launch.launcher),
+                tuple(_value(value) for value in launch.account),
+            )
+            for launch in plan.launches
+        ],
         environment=[
             alike(
                 PlanVariable,

@@ -10,11 +10,16 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.report.forecast_text import bar, forecast_lines, painted
-from speccheck.validator.report.style import Style, printable, wrap
+from speccheck.validator.report.forecast_text import (
+    bar,
+    forecast_lines,
+    painted,
+    wanted,
+)
+from speccheck.validator.report.style import Style, joined, printable, wrap
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.verdict import Exit, exit_of
-from speccheck.validator.report.wording import best, in_words, written
+from speccheck.validator.report.wording import amount, best, in_words, written
 from speccheck.validator.run.plan_dump import DumpedLeaf, PlanDump
 from speccheck.validator.run.plan_view import (
     DumpedChange,
@@ -25,6 +30,7 @@ from speccheck.validator.run.plan_view import (
 from speccheck.validator.run.run import RunResult
 
 _CHANGED_NAME, _VALUES = 38, 20
+_NOT_KNOWN = "not known"
 _MOST_COLUMNS, _BAR_AT = 100, 11
 _WORDS = {
     "pass": ("passed", "good"),
@@ -155,7 +161,7 @@ def _predicted(
         yield f"\n{style.paint('forecast', 'bold')}"
     for (subject, name), left, right in rows:
         label = f"{in_words(subject)}, {in_words(name, right.unit)}"
-        yield f"  {label:<{_CHANGED_NAME}} {_shown(left)} -> {_shown(right)}"
+        yield f"  {label:<{_CHANGED_NAME}} {_change(left, right)}"
     for subject in dict.fromkeys(subject for (subject, _), _, _ in rows):
         yield from _bars(subject, before, after, style)
 
@@ -186,13 +192,22 @@ def _by_name(forecasts: tuple[Forecast, ...]) -> Mapping[tuple[str, str], Quanti
     }
 
 
+def _change(before: Quantity | None, after: Quantity | None) -> str:
+    """Return a prediction before and after, where there was none in words."""
+    old, new = _shown(before), _shown(after)
+    if old == _NOT_KNOWN:
+        return f"{new} (not known before)"
+    return f"not known any more (was {old})" if new == _NOT_KNOWN else f"{old} -> {new}"
+
+
 def _shown(quantity: Quantity | None) -> str:
-    return "not known" if quantity is None else best(quantity)
+    return _NOT_KNOWN if quantity is None else best(quantity)
 
 
 _NAME = 30
-_VALUE = 22
+_VALUE = 16
 _STATUS = 8
+_PLACE = " " * 6
 _COLOURS = {
     "stated": "good",
     "derived": "good",
@@ -219,11 +234,46 @@ def _plan(viewed: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
     if plan.grouping:
         yield wrap(f"one plan: {'; '.join(plan.grouping)}", style.width, "  ")
     if viewed.what_if is None or full:
+        yield from _answers(plan, style)
         yield from _values(plan, style, full=full)
         yield from forecast_lines(
             plan.forecasts, style, knows_scale=_knows_scale(plan), full=full
         )
     yield from what_if_lines(viewed, style, full=full)
+
+
+def _answers(plan: PlanDump, style: Style) -> Iterator[str]:
+    """Yield for each forecast with a limit whether the plan stays below it.
+
+    A lower end above the limit is a no, an upper end below it a yes.
+    """
+    for forecast in plan.forecasts:
+        whole, limit = forecast.sum(), forecast.limit
+        if whole is None or limit is None:
+            continue
+        ask = f"{in_words(forecast.subject)}: "
+        if whole.estimate is None or limit.estimate is None:
+            word, colour, why = "not known whether it fits", "unknown", ""
+        else:
+            most = limit.estimate.value
+            low, high = whole.estimate.lower, whole.estimate.upper
+            held = f"{amount(most, limit.unit)} {in_words(limit.name, limit.unit)}"
+            if low > most:
+                word, colour = "does not fit", "error"
+                why = f"at least {amount(low, whole.unit, most)} of {held}"
+            elif high <= most:
+                word, colour = "should fit", "good"
+                why = f"at most {amount(high, whole.unit, most)} of {held}"
+            else:
+                word, colour = "not sure whether it fits", "unknown"
+                upper = amount(high, whole.unit, most)
+                why = f"{amount(low, whole.unit, most)} to {upper} of {held}"
+        if colour == "unknown":
+            more = wanted((forecast,), knows_scale=_knows_scale(plan))
+            why += f"; to decide, {more}" if more else ""
+        between = ": " if why and not why.startswith(";") else ""
+        text = wrap(f"{ask}{word}{between}{why}", style.width, "  ")
+        yield text.replace(word, style.paint(word, colour), 1)
 
 
 def _knows_scale(plan: PlanDump) -> bool:
@@ -251,6 +301,7 @@ def _values(plan: PlanDump, style: Style, *, full: bool) -> Iterator[str]:
         at = _at(launch.launcher.locations, short)
         name = printable(str(launch.launcher.leaf.value))
         yield f"\n{style.paint('launch', 'bold')} {name} {at}"
+        yield wrap(printable(hidden(launch.text)), style.width, " " * 6)
         for shown in launch.account:
             yield from _row(shown.leaf.name.partition(".")[2], shown, short, style)
     if plan.variables:
@@ -292,7 +343,17 @@ def _row(
         pairs = zip(leaf.alternatives, shown.locations, strict=False)
         note = "; ".join(f"{text} at {_at([place], short)}" for text, place in pairs)
         places = ""
-    line = f"  {name:<{_NAME}} {value:<{_VALUE}} {status} {places}".rstrip()
+    line = f"  {name:<{_NAME}} {value:<{_VALUE}} {status}"
+    plain = f"  {name:<{_NAME}} {value:<{_VALUE}} {leaf.status:<{_STATUS}} {places}"
+    if len(plain.rstrip()) > style.width:
+        # The place gets lines of its own, and breaks between files alone.
+        places = joined(places.split(", "), ", ", style.width - len(_PLACE))
+        yield line.rstrip()
+        yield from (f"{_PLACE}{part}" for part in places.splitlines())
+        if note:
+            yield wrap(note, style.width, " " * 6)
+        return
+    line = f"{line} {places}".rstrip()
     if not note:
         yield line
     elif not places and len(line) + len(note) < style.width:

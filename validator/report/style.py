@@ -16,11 +16,24 @@ _CODES = {
 
 
 class Style(Record):
-    """How to draw: with or without colour, in Unicode or in ASCII, how wide."""
+    """How to draw: with or without colour, in Unicode or in ASCII, how wide.
+
+    has_links: whether a terminal reads it that may follow links to files (OSC 8).
+    """
 
     colour: bool = False
     unicode: bool = False
     width: int = 80
+    has_links: bool = False
+
+    def linked(self, text: str, path: str) -> str:
+        """Return the text as a link to a file, where the terminal takes them."""
+        if not self.has_links:
+            return text
+        from pathlib import Path  # noqa: PLC0415 - on terminals alone
+
+        target = Path(path).absolute().as_uri()
+        return f"\x1b]8;;{target}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def paint(self, text: str, name: str) -> str:
         """Return the text in the colour of that name."""

@@ -26,7 +26,10 @@ _MOST_GROUPS = 10
 
 
 def report(context: ReportContext, style: Style) -> Iterator[str]:
-    """Yield the whole report."""
+    """Yield the whole report, or of a quiet one what is wrong."""
+    if context.quiet:
+        yield from _quiet(context, style)
+        return
     run, summary, ending, full = (
         context.run,
         context.summary,
@@ -59,6 +62,19 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
     blocks.append(
         "\n".join((*_unread(run, style, full=full), *_totals(context, style)))
     )
+    yield "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _quiet(context: ReportContext, style: Style) -> Iterator[str]:
+    """Yield the verdict and what is wrong; nothing where nothing is."""
+    run, ending = context.run, context.ending
+    shown = shown_findings(run.plans)
+    if not shown and not ending.code:
+        return
+    blocks = ["\n".join(_verdict(ending, style))]
+    blocks.append("\n".join(_shown_files(run, style, full=False)))
+    many = len(run.plans) > 1
+    blocks.extend(finding_blocks(shown, style, full=context.full, many=many))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 

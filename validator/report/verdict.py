@@ -7,6 +7,7 @@ seen is never a pass.
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import NAMED_INPUT
 from speccheck.validator.report.style import counted, joined, wrap
 from speccheck.validator.report.summary import Summary
 from speccheck.validator.rule import by_clause
@@ -136,6 +137,16 @@ def _exit_of(run: RunResult, summary: Summary, fail_on: str, demands: Demands) -
 
 
 def _bad_input(run: RunResult, summary: Summary) -> Exit | None:
+    lacking = {
+        finding.finding.message
+        for plan in run.plans
+        for finding in plan.findings
+        if NAMED_INPUT in finding.finding.missing and run.use == "ci"
+    }
+    if lacking:
+        text = f"{len(lacking):,} named files are not here"
+        text = next(iter(lacking)) if len(lacking) == 1 else text
+        return Exit(2, "error", (text, *_seen(summary)))
     bad = [file for file in run.files if is_bad_input(file.state, named=file.named)]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
         text = f"{counted(len(bad), 'file')} could not be judged"

@@ -37,8 +37,9 @@ class DumpedVariable(Record):
 
 
 class DumpedLaunch(Record):
-    """A command that starts a training, and the leaves of its account."""
+    """A command that starts a training, in words, and the leaves of its account."""
 
+    text: str
     launcher: DumpedLeaf
     account: tuple[DumpedLeaf, ...]
 
@@ -72,6 +73,7 @@ def dump_plan(group: PlanFiles, evidence: PlanEvidence) -> PlanDump:
         forecasts=forecasts(evidence.plan),
         launches=tuple(
             DumpedLaunch(
+                launch.in_words(),
                 dump_leaf(launch.launcher, sources),
                 tuple(dump_leaf(value, sources) for value in launch.account()),
             )

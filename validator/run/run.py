@@ -1,12 +1,14 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.engine.request import Excluded, Request, own_files
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.run.judging import (
     JudgedPlan,
     RunState,
@@ -26,6 +28,7 @@ from speccheck.validator.sources.files import (
 from speccheck.validator.sources.joining.grouping import (
     PlanFiles,
     each_alone,
+    folder_of,
     group,
     with_followed,
 )
@@ -79,35 +82,45 @@ def all_readers(request: Request) -> Readers:
 def read_all(
     request: Request, readers: Readers, passed_over: PassedOverCounts | None = None
 ) -> Iterator[tuple[list[FileStatus], list[ReadFile]]]:
-    """Read the files in batches: the named ones together, each folder by itself."""
-    statuses: list[FileStatus] = []
-    files: list[ReadFile] = []
-    batch: tuple[str, ...] | None = None
+    """Read the files in batches: the named ones together, each folder by itself.
+
+    Folders with scripts come first: what these start in other folders is known then.
+    """
     excluded = _exclusion(request)
     own = own_files(request.judging.policy, request.tailoring)
+    batches: list[tuple[str | None, list[str]]] = []
     for path, named in find_files(request.arguments, excluded, passed_over):
         if path in own and not named:
             continue
-        key = ("named",) if named else ("folder", path.rpartition("/")[0])
-        if batch is not None and key != batch:
-            yield statuses, files
-            statuses, files = [], []
-        batch = key
-        if named and request.force_exclude and excluded and path != "-":
-            pattern = excluded(path)
-            if pattern is not None:
-                statuses.append(excluded_file(path, pattern.place))
-                continue
-        status, read_files = read_file(
-            path,
-            named=named and not request.skip_unknown,
-            format_id=request.format,
-            stdin_name=request.stdin_name,
-            readers=readers,
-        )
-        statuses.append(status)
-        files.extend(read_files)
-    yield statuses, files
+        folder = None if named else folder_of(path)
+        if not batches or batches[-1][0] != folder:
+            batches.append((folder, []))
+        batches[-1][1].append(path)
+    batches.sort(key=lambda batch: batch[0] is not None and not _holds_script(batch[1]))
+    for folder, paths in batches or [(None, [])]:
+        named = folder is None
+        statuses: list[FileStatus] = []
+        files: list[ReadFile] = []
+        for path in paths:
+            if named and request.force_exclude and excluded and path != "-":
+                pattern = excluded(path)
+                if pattern is not None:
+                    statuses.append(excluded_file(path, pattern.place))
+                    continue
+            status, read_files = read_file(
+                path,
+                named=named and not request.skip_unknown,
+                format_id=request.format,
+                stdin_name=request.stdin_name,
+                readers=readers,
+            )
+            statuses.append(status)
+            files.extend(read_files)
+        yield statuses, files
+
+
+def _holds_script(paths: Iterable[str]) -> bool:
+    return any(path.endswith(SCRIPT_SUFFIXES) for path in paths)
 
 
 def _exclusion(request: Request) -> Callable[[str], Excluded | None] | None:
@@ -182,15 +195,29 @@ def read_plans(
 def _read_plans(
     request: Request, readers: Readers, passed_over: PassedOverCounts | None
 ) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
+    """Yield the plans of each batch; what a script of another folder starts is its."""
+    launched: set[str] = set()
     for statuses, files in read_all(request, readers, passed_over):
         if request.each:
             yield statuses, each_alone(files)
         else:
+            files[:] = [
+                file
+                for file in files
+                if file.status.named
+                or os.path.abspath(file.status.path) not in launched
+            ]
             files_and_named = with_followed(files, readers)
             named = [file.status for file in files_and_named[len(files) :]]
             groups = group(
                 files_and_named, by_folder=request.by_folder, readers=readers
             )
+            launched |= {
+                os.path.abspath(file.status.path)
+                for plan_files in groups
+                for file in plan_files.files
+                if file.status.followed
+            }
             yield (
                 [*statuses, *named],
                 [_with_reason(request, plan_files) for plan_files in groups],

@@ -114,7 +114,10 @@ class ComposedDocument(Document):
     def place(self, path: KeyPath) -> Place:
         """Return the place of a key path, in the file that states it."""
         document, inner = self._stated_in(path)
-        return document.place(inner)
+        place = document.place(inner)
+        if document.function and document is not self._own:
+            return place._replace(span=document.span(inner))
+        return place
 
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
@@ -144,7 +147,8 @@ class ComposedDocument(Document):
                     outcome.is_computed,
                     outcome.only_if,
                 )
-        return None
+        document, inner = self._stated_in(path)
+        return document.resolution(inner)
 
     def _stated_in(self, path: KeyPath) -> tuple[Document, KeyPath]:
         for length in range(len(path), -1, -1):
@@ -240,6 +244,10 @@ class _Parents:
         document = self._load(child, parent)
         if isinstance(document, Document):
             self.add(document, (*under, *parent.under))
+            if document.open_reason:
+                place = child.place(parent.at)
+                gap = ReadingGap(document.open_reason, place, is_inherited=False)
+                self.gaps.append(gap)
         elif not parent.is_optional:
             reason = f"it inherits values, and {document}"
             place = child.place(parent.at)
@@ -258,7 +266,8 @@ class _Parents:
     def _load(self, child: Document, parent: Parent) -> Document | str:
         """Return the document that a parent names, or the reason why there is none."""
         target = parent.target
-        if os.path.isabs(target) or not target.endswith(_PARENT_SUFFIXES):
+        suffixes = (".py",) if parent.function else _PARENT_SUFFIXES
+        if os.path.isabs(target) or not target.endswith(suffixes):
             return f"{target:.80} is not a configuration file beside this one"
         self._read += 1
         if self._read > _MAXIMUM_PARENTS:
@@ -268,14 +277,16 @@ class _Parents:
             return f"{target:.80} was not found"
         if path in self._open:
             return f"{target:.80} {_TO_ITSELF}"
-        return self._document(path)
+        return self._document(path, parent.function)
 
-    def _document(self, path: str) -> Document | str:
+    def _document(self, path: str, function: str) -> Document | str:
         try:
             source = Source(path, read_text(path))
             documents = source.documents
         except ReadError as error:
             return str(error)
+        if function:
+            documents = [item for item in documents if item.function == function]
         if len(documents) != 1:
             return f"{path} holds {len(documents)} documents where one is inherited"
         self.sources.append(source)

@@ -56,11 +56,10 @@ def embedded_script(
         known: variables that the script is started with.
     """
     script = value_at(document.data, path)
-    span = document.span(path)
-    if not isinstance(script, str) or not script.strip() or span is None:
+    start = document.offset(path)
+    if not isinstance(script, str) or not script.strip() or start is None:
         return None
-    lines = LineTable(document.text)
-    start = lines.offset(span.line) + span.column - 1
+    lines = document.lines
     anchors = list(_anchors(document.text, start, script)) or [(0, start)]
     script = _with_references(script, known)
     return _Embedded(document.name, script, _Origins(lines, anchors), known)
@@ -126,15 +125,14 @@ def _line_of(
     document: Document, words: Sequence[tuple[str, KeyPath]], known: Variables
 ) -> Source | None:
     """Return one command line of quoted words."""
-    lines = LineTable(document.text)
+    lines = document.lines
     anchors: Anchors = []
     parts: list[str] = []
     length = 0
     for text, path in words:
-        span = document.span(path)
-        if span is None:
+        start = document.offset(path)
+        if start is None:
             return None
-        start = lines.offset(span.line) + span.column - 1
         start += document.text[start : start + 1] in {'"', "'"}
         quoted = _quoted(text, known)
         anchors.append((length, start))
@@ -291,6 +289,17 @@ class _Embedded(Source):
             script = parse_script(self._own_text, given, name=_base(self.name))
             self._script = _Mover(self._own_text, self._origins).script(script)
         return self._script
+
+
+def moved_script(name: str, text: str, lines: LineTable, anchors: Anchors) -> Script:
+    """Return a script whose words stand elsewhere in a file, by their anchors."""
+    from speccheck.validator.sources.shell.interpreter import (  # noqa: PLC0415
+        parse_script,
+    )
+
+    return _Mover(text, _Origins(lines, anchors)).script(
+        parse_script(text, name=_base(name))
+    )
 
 
 def _base(name: str) -> str:

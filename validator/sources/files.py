@@ -4,7 +4,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.plan import leaf_names
@@ -12,7 +12,7 @@ from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.references import BrokenReference, References
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
-from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value import Value, dotted
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import (
     MAXIMUM_BYTES,
@@ -30,6 +30,9 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 from speccheck.validator.sources.registry import Detection, Readers, template_format
+
+if TYPE_CHECKING:
+    from speccheck.validator.sources.python.command_line import ProgramArguments
 
 # How a value is written that may stand for no amount.
 SENTINELS = frozenset({"-1", "-1.0", "0", "0.0", "-2", "auto", "none"})
@@ -141,6 +144,8 @@ _SKIPPED_FILES = frozenset(
 )
 # Where tools keep what is theirs: nobody looks for a configuration there.
 _OF_TOOLS = frozenset({".git", ".hg", ".svn", "__pycache__"})
+# How files of make and just end, in lower case: GNUmakefile too.
+RECIPE_FILES = ("makefile", "justfile", ".just")
 _LARGEST_PROGRAM = 2_000_000  # bytes; larger ones are not followed
 _ADAPTER = "model.adapter"
 _MAXIMUM_FILES = 100_000
@@ -222,6 +227,7 @@ class _Recognised(Record):
     merges: bool = False
     openings: tuple[Opening, ...] = ()
     references: References = References()
+    unsure: tuple[tuple[int, str], ...] = ()  # lines and keys of values not known
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -331,7 +337,7 @@ def _may_state_settings(path: str) -> bool:
 def is_searched(name: str) -> bool:
     """Return whether a file of that name is read where its folder is given."""
     is_shown = not name.startswith(".") or name.startswith(".env")
-    is_suffix = name.lower().endswith(SEARCHED_SUFFIXES)
+    is_suffix = name.lower().endswith((*SEARCHED_SUFFIXES, *RECIPE_FILES))
     return is_suffix and is_shown and name not in _SKIPPED_FILES
 
 
@@ -344,12 +350,14 @@ def read_file(
     readers: Readers | None = None,
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
+    command_line: "ProgramArguments | None" = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
     A YAML file of several documents gives one ReadFile for each that is recognised.
     With a text, `path` is what it is called, and nothing is opened. `environment` has
-    the variables that the launch script of the file sets.
+    the variables that the launch script of the file sets, `command_line` what it starts
+    a program with.
     Raises UnknownFormat for a `format_id` that no reader has.
     """
     readers = readers or Readers()
@@ -357,10 +365,11 @@ def read_file(
     source: Source | None = None
     try:
         text = _text(path, name) if text is None else text
-        source = Source(name, text, environment=environment)
+        source = _source(name, text, environment, command_line)
         result = _read(source, readers, format_id)
     except ReadError as error:
-        if not named and name.lower().endswith(_PROGRAM_SUFFIXES):
+        is_program = name.lower().endswith(_PROGRAM_SUFFIXES)
+        if not named and (is_program or error.kind == "empty"):
             return _unrecognised(name, named=False), []
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
         if error.kind == "syntax" and is_printed:
@@ -369,7 +378,8 @@ def read_file(
     if not result and format_id is not None and named:
         return _of_other_format(source, readers, format_id), []
     if not result:
-        return _unrecognised(name, named=named), []
+        status = _unrecognised(name, named=named)
+        return _with_limit(status, source), []
     detection = result[0].detection
     status = FileStatus(
         name,
@@ -377,12 +387,7 @@ def read_file(
         detection.confidence,
         runner_up=detection.runner_up,
         named=named,
-        message="; ".join(
-            f"{gap.place.file}: {gap.reason}"
-            for item in result
-            for gap in item.gaps
-            if gap.is_inherited
-        ),
+        message="; ".join((*_inherited(result), *_unsure(name, result))),
     )
     return status, [
         ReadFile(
@@ -399,6 +404,47 @@ def read_file(
         )
         for item in result
     ]
+
+
+def _inherited(items: Iterable[_Recognised]) -> Iterator[str]:
+    """Yield what is not known of the files from which others inherit."""
+    for item in items:
+        for gap in item.gaps:
+            if gap.is_inherited:
+                yield f"{gap.place.file}: {gap.reason}"
+
+
+def _unsure(name: str, items: Iterable[_Recognised]) -> Iterator[str]:
+    """Yield how many values of a program are not known, with the first lines."""
+    unsure = dict.fromkeys(pair for item in items for pair in item.unsure)
+    if not unsure:
+        return
+    lines = sorted(unsure)
+    shown = ", ".join(f"{key} (line {line})" for line, key in lines[:_MOST_UNSURE])
+    more = len(lines) - _MOST_UNSURE
+    rest = f" and {more} more" if more > 0 else ""
+    noun, verb = ("value", "is") if len(lines) == 1 else ("values", "are")
+    yield f"{name}: {len(lines)} {noun} {verb} not known from its text: {shown}{rest}"
+
+
+def _source(
+    name: str,
+    text: str,
+    environment: Mapping[str, str] | None,
+    command_line: "ProgramArguments | None",
+) -> Source:
+    """Return a file as it is; templates of charts and recipes as they are filled in."""
+    if "{{" in text and name.lower().endswith((".yaml", ".yml")):
+        from speccheck.validator.sources.chart import ChartTemplate, chart_of  # noqa: PLC0415 - seldom
+
+        chart = chart_of(name)
+        if chart is not None:
+            return ChartTemplate(name, text, chart)
+    if name.rpartition("/")[2].lower().endswith(RECIPE_FILES):
+        from speccheck.validator.sources.recipe_file import RecipeFile  # noqa: PLC0415 - seldom
+
+        return RecipeFile(name, text)
+    return Source(name, text, environment=environment, command_line=command_line)
 
 
 def _text(path: str, name: str) -> str:
@@ -443,6 +489,22 @@ def _unrecognised(name: str, *, named: bool) -> FileStatus:
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
 
+def _with_limit(status: FileStatus, source: Source) -> FileStatus:
+    """Say of a script that nothing was found in how much of it was read."""
+    if not source.is_script:
+        return status
+    from speccheck.validator.sources.shell.script import MAX_CHARACTERS  # noqa: PLC0415 - scripts alone
+
+    if len(source.text) <= MAX_CHARACTERS:
+        return status
+    message = (
+        f"{source.name}: no launch in its first {MAX_CHARACTERS:,} characters, and "
+        "no more of a script is read; give the part that starts the training"
+    )
+    return status._replace(message=message)
+
+
+_MOST_UNSURE = 3  # values that a message names
 _SURE = 0.7  # at which a format is believed over the one that the user names
 
 
@@ -460,15 +522,17 @@ def _of_other_format(source: Source, readers: Readers, format_id: str) -> FileSt
 def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Recognised]:
     if format_id is not None:
         return _read_as(source, readers, format_id)
-    if not source.name.lower().endswith(SEARCHED_SUFFIXES):
+    if not source.name.lower().endswith((*SEARCHED_SUFFIXES, *RECIPE_FILES)):
         captured = _read_capture(source, readers)
         if captured is not None:
             return [captured]
-    if source.language == "shell":
+    if source.is_script:
         detection = readers.detect_script(source)
         reader = readers.find(detection.format) if detection else None
         if detection is None or reader is None:
             return []
+        if source.language == "make" and reader.role == "environment":
+            return []  # variables of a build that launches nothing
         return [_read_script(source, readers, detection, reader.role)]
     result: list[_Recognised] = []
     for document in source.documents:
@@ -544,6 +608,11 @@ def _read_document(
         reader.merges,
         openings,
         _references(document.name, (reading, *inner), broken),
+        unsure=tuple(
+            (span.line, dotted(path))
+            for path in document.unsure
+            if (span := document.span(path)) is not None
+        ),
     )
 
 

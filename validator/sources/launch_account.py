@@ -71,6 +71,7 @@ class LauncherOptions(Record):
     port: tuple[str, ...] = ()
     endpoint: tuple[str, ...] = ()
     backend: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 _RUN = LauncherOptions(
@@ -112,6 +113,7 @@ _FLAGS: Mapping[str, LauncherOptions] = {
         processes=("--nproc_per_node",),
         address=("--master_addr",),
         port=("--master_port",),
+        hosts=("-H", "--host"),
     ),
 }
 # Front ends that start torchrun by what the environment says.
@@ -119,8 +121,8 @@ _VARIABLES = LauncherOptions(
     nodes=("NNODES",),
     processes=("NPROC_PER_NODE",),
     rank=("NODE_RANK",),
-    address=("MASTER_ADDR",),
-    port=("MASTER_PORT",),
+    address=("MASTER_ADDR", "ADDR"),  # the second as xtuner has it
+    port=("MASTER_PORT", "PORT"),
 )
 # Ranks come from these alone; torchrun and accelerate hand them out under c10d.
 _ALWAYS_STATIC = frozenset({_COMPOSER})
@@ -273,7 +275,7 @@ def _processes(
     """Return the ranks that each launcher starts; srun starts a program itself."""
     name = "launch.processes"
     if written.launcher == _PYTHON:
-        if spreader.value not in {"srun", "mpirun"}:
+        if spreader.value not in {"flux", "jsrun", "mpirun", "srun"}:
             return Value(name)
         return Value(name, 1, "derived", (), "each task is one process")
     processes = read.count(name, flags.processes)
@@ -335,6 +337,9 @@ def _nodes(
     nodes = read.count(name, flags.nodes)
     if not nodes.places and not written.hidden and written.launcher == TORCHRUN:
         nodes = Value(name, 1, "default", (), "--nnodes defaults to 1")
+    if not nodes.places and (hosts := read.text(name, flags.hosts)).value:
+        number = len({*hosts.value.split(",")})
+        nodes = Value(name, number, "derived", hosts.places, f"{number} hosts")
     if not nodes.places and written.launcher == _COMPOSER:
         world = read.count("launch.world", flags.world)
         each = read.count("launch.processes", flags.processes)

@@ -9,6 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from speccheck.validator.evidence.launch import LostVariable
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.sources.formats.batch_systems import (
+    RankStarter,
+    batch_request,
+    rank_starter,
+)
 from speccheck.validator.sources.formats.slurm import (
     SlurmRequest,
     count_of,
@@ -38,6 +43,7 @@ _REMOTE = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "parallel"}
 _OF_MPI = ("mpirun", "mpiexec", "orterun", "prterun")
 _SPREADER, _NODES, _TASKS = "launch.spreader", "launch.nodes_started", "launch.tasks"
 _RANKS = "launch.world"
+_OF, _GPUS = "launch.allocated_nodes", "launch.allocated_gpus"
 _MATTERS = ("NCCL_", "TORCH_NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_")
 _OPEN_MPI = frozenset({"-x", "-mca", "--mca", "--allow-run-as-root", "--oversubscribe"})
 _HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
@@ -62,6 +68,11 @@ class Spread(Record):
 
 def spread_of(source: Source, command: ShellCommand, job: SlurmRequest) -> Spread:
     """Return what starts a command on the nodes of its job."""
+    starter = rank_starter(source, command)
+    if starter is not None or not (job.job or job.step):
+        others = _spread_of_others(source, command, starter)
+        if others is not None:
+            return others
     step = step_request(source, command, job)
     request = step or job
     spreader = _spreader(source, command)
@@ -88,6 +99,39 @@ def spread_of(source: Source, command: ShellCommand, job: SlurmRequest) -> Sprea
     if spreader.value == "srun" and step is not None:
         return spread._replace(nodes=_nodes_of_step(step), tasks=_tasks_of_step(step))
     return spread
+
+
+def _spread_of_others(
+    source: Source, command: ShellCommand, starter: RankStarter | None
+) -> Spread | None:
+    """Return what jsrun, flux run, or MPI in a job of PBS or LSF, starts; or None."""
+    request = batch_request(source)
+    nodes = request.nodes._replace(name="launch.allocated_nodes")
+    gpus = request.gpus._replace(name="launch.allocated_gpus")
+    if starter is not None:
+        own = starter.request
+        return Spread(
+            Value(_SPREADER, starter.name, "stated", (starter.at,)),
+            own.nodes._replace(name=_NODES),
+            own.tasks._replace(name=_TASKS),
+            allocated_nodes=nodes if nodes.is_known else own.nodes._replace(name=_OF),
+            allocated_gpus=gpus if gpus.is_known else own.gpus._replace(name=_GPUS),
+        )
+    mpi_run = mpi_run_of(command)
+    if mpi_run is None or not nodes.is_known:
+        return None
+    started = _nodes_of_mpi(source, mpi_run)
+    tasks = _tasks_of_mpi(source, mpi_run)
+    if not mpi_run.tells_count and not tasks.is_known:
+        tasks = request.tasks._replace(name=_TASKS)
+    return Spread(
+        _spreader(source, command),
+        started if started.is_known else nodes._replace(name=_NODES),
+        tasks,
+        _counted(_RANKS, source, mpi_run.ranks),
+        nodes,
+        gpus,
+    )
 
 
 def spreading_command(command: ShellCommand) -> ShellCommand | None:

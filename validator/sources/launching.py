@@ -350,6 +350,8 @@ def python_program(command: ShellCommand) -> ShellWord | None:
     return None
 
 
+_HOLE = lazy_pattern(r"\$\{\w+\}")
+_OWN_VALUE = lazy_pattern(r"[-+]{0,2}[A-Za-z_][\w.-]*=")
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
 # Options whose file a launcher or a framework opens before anything else.
 _OPENED_AT_START = frozenset(
@@ -440,10 +442,17 @@ def may_hold_options(word: ShellWord) -> bool:
     """Return whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
+    `--interval=$N` and `train.steps=$N` hold a value, no further options.
     """
     name = word.text.strip('"${}')
     is_argument = name[:1] in {"@", "*"} or name[:1].isdigit()
-    return not word.resolved and "$" in word.text and not is_argument
+    is_value = _OWN_VALUE.match(word.text) is not None
+    return not word.resolved and "$" in word.text and not is_argument and not is_value
+
+
+def in_working_folder(text: str) -> str:
+    """Return a path without the working folder before it: `$PWD/train.toml`."""
+    return text.removeprefix("${PWD}/")
 
 
 def state_options(
@@ -487,10 +496,7 @@ def references(source: Source) -> tuple[Reference, ...]:
     """
     configs: dict[int, list[dict[str, Reference]]] = {}
     scripts: dict[str, Reference] = {}
-    sourced = {
-        taken.path: Reference(taken.path, Place(source.name, taken.path))
-        for taken in source.script.taken
-    }
+    taken = {reference.target: reference for reference in sourced(source)}
     has_launch = bool(launches(source))
     for command in source.script.commands:
         if mentions_only(command):
@@ -500,8 +506,8 @@ def references(source: Source) -> tuple[Reference, ...]:
             configs.setdefault(_rank(command), []).append(named)
         started = _named_files(source.name, command, _SOURCED_SUFFIXES)
         if command.words[0].text in SOURCING:
-            if not any(path.endswith(target) for target in started for path in sourced):
-                sourced.update(started)
+            if not any(path.endswith(target) for target in started for path in taken):
+                taken.update(started)
         elif started and (not has_launch or _may_train(command)):
             scripts.update(tuple(started.items())[:1])
     shared: dict[str, Reference] = {}
@@ -519,7 +525,15 @@ def references(source: Source) -> tuple[Reference, ...]:
             target: reference._replace(is_opened=False)
             for target, reference in shared.items()
         }
-    return tuple({**shared, **scripts, **sourced}.values())
+    return tuple({**shared, **scripts, **taken}.values())
+
+
+def sourced(source: Source) -> tuple[Reference, ...]:
+    """Return the files that a script takes in and that were read in that place."""
+    return tuple(
+        Reference(taken.path, Place(source.name, taken.path))
+        for taken in source.script.taken
+    )
 
 
 def names_files_as_they_lie(source: Source) -> bool:
@@ -616,13 +630,28 @@ def _named_files(
     result: dict[str, Reference] = {}
     before = ""
     for word in command.words:
-        if word.resolved and word.text.endswith(suffixes) and _is_path(word.text):
-            flag, _, target = word.text.rpartition("=")
+        flag, _, target = word.text.rpartition("=")
+        target = in_working_folder(target)
+        is_known = word.resolved or ("$" in word.text and "$" not in target)
+        if (
+            (is_known or _names_a_kind(target))
+            and target.endswith(suffixes)
+            and _is_path(target)
+        ):
             place = word_place(file, target, word)
             is_opened = (flag or before) in _OPENED_AT_START and not word.file
+            is_opened = is_opened and "$" not in target
             result[target] = Reference(target, place, is_opened=is_opened)
         before = word.text
     return result
+
+
+def _names_a_kind(target: str) -> bool:
+    """Return whether enough of a path is known to tell files by: `zero/$STAGE.json`."""
+    if "$(" in target:
+        return False
+    known = _HOLE.sub("", target.rpartition(".")[0])
+    return known != target.rpartition(".")[0] and sum(map(str.isalnum, known)) > 2  # noqa: PLR2004 - more than a prefix
 
 
 HOROVODRUN = "horovodrun"

@@ -373,9 +373,16 @@ def _types(path: KeyPath, catalogue: FrameworkKeys) -> set[str]:
 
 
 def words_loaded_as_false(
-    document: Document, keys: Iterable[str], *, fatal: bool
+    document: Document, keys: Iterable[str], *, fatal: bool, unless: str = ""
 ) -> tuple[LoadedAs, ...]:
-    """Return the top-level keys where YAML 1.1 reads the word `no` as false."""
+    """Return the top-level keys where YAML 1.1 reads the word `no` as false.
+
+    Args:
+        document: the file.
+        keys: those that hold words.
+        fatal: whether the framework stops on it.
+        unless: the option of the launcher that is read instead where it is given.
+    """
     data = section(document.data)
     loaded_values: list[LoadedAs] = []
     for key in keys:
@@ -386,6 +393,6 @@ def words_loaded_as_false(
             place = document.place((key,))
             written, expected = raw.text, "the word 'no' in quotes"
             loaded_values.append(
-                LoadedAs(key, written, "false", expected, place, fatal)
+                LoadedAs(key, written, "false", expected, place, fatal, unless)
             )
     return tuple(loaded_values)

@@ -79,8 +79,10 @@ def missing_file(
         _has_others(os.path.dirname(path), name) for path in places
     )
     base = name.rpartition("/")[2]
-    what = f"{target:.80}, which {base} names, is not in its repository"
-    return BrokenReference(what, (place,), target, is_sure)
+    where = "in its repository" if repository is not None else "here"
+    what = f"{target:.80}, which {base} names, is not {where}"
+    is_input = repository is None
+    return BrokenReference(what, (place,), target, is_sure, is_input=is_input)
 
 
 def circle(outcomes: Iterable[tuple[Place, Interpolated]]) -> BrokenReference | None:

@@ -136,6 +136,7 @@ _ENVIRONMENTS = frozenset(
     {"conda.yaml", "conda.yml", "environment.yaml", "environment.yml"}
 )
 _MAXIMUM_BYTES = 5_000_000  # a lock file of a thousand packages has one megabyte
+_OF_DEVELOPERS = frozenset({"dev", "doc", "docs", "lint", "test", "tests", "testing"})
 _MAXIMUM_FILES = 20  # of a folder; requirements-*.txt may be many
 
 _NAME = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]\n]*\])?"
@@ -223,7 +224,14 @@ def _requirement_files(folder: str, changed: int) -> tuple[str, ...]:
     del changed
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries if is_requirement_file(entry.name)]
-    return tuple(sorted(names)[:_MAXIMUM_FILES])
+    of_the_job = [name for name in names if not _is_of_developers(name)]
+    return tuple(sorted(of_the_job)[:_MAXIMUM_FILES])
+
+
+def _is_of_developers(name: str) -> bool:
+    """Return whether requirements are those of tests or documentation by their name."""
+    words = _SEPARATORS.sub("-", name.lower()).replace("_", "-").partition(".")[0]
+    return not _OF_DEVELOPERS.isdisjoint(words.split("-"))
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ A reader takes a `Source` (a file with its documents or its script) and gives a
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -43,11 +44,14 @@ from speccheck.validator.sources.repository import holds_package
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
     from speccheck.validator.evidence.node.node import Node
+    from speccheck.validator.sources.python.command_line import ProgramArguments
+    from speccheck.validator.sources.python.modules import ModuleText
     from speccheck.validator.sources.shell.script import Script, TakenFile
 
 
-Language = Literal["yaml", "json", "toml", "python", "shell"]
+Language = Literal["yaml", "json", "toml", "python", "shell", "make"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
+_HOLE = lazy_pattern(r"\$\{\w+\}")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
 
@@ -55,7 +59,7 @@ class Source:
     """One file; documents and script are made when first asked for."""
 
     __slots__ = (
-        *("_documents", "_lines", "_script"),
+        *("_command_line", "_documents", "_lines", "_script"),
         *("environment", "language", "name", "text"),
     )
 
@@ -66,6 +70,7 @@ class Source:
         language: Language | None = None,
         *,
         environment: Mapping[str, str] | None = None,
+        command_line: "ProgramArguments | None" = None,
     ) -> None:
         """Take the text of a file.
 
@@ -74,8 +79,10 @@ class Source:
             text: its whole text.
             language: guessed unless it is given.
             environment: variables that its launch script sets.
+            command_line: what a script starts it with.
 
         """
+        self._command_line = command_line
         self.name = name
         self.text = text
         self.environment: Mapping[str, str] = environment or {}
@@ -83,6 +90,11 @@ class Source:
         self._documents: list[Document] | None = None
         self._script: Script | None = None
         self._lines: list[str] | None = None
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it holds commands: a script, or the recipes of a Makefile."""
+        return self.language in {"shell", "make"}
 
     @property
     def own_text(self) -> str:
@@ -108,8 +120,14 @@ class Source:
     def documents(self) -> list[Document]:
         """The documents of a YAML, JSON or TOML file; raises ReadError."""
         if self._documents is None:
-            language = None if self.language == "shell" else self.language
-            self._documents = load_documents(self.name, self.text, language)
+            language = None if self.is_script else self.language
+            self._documents = load_documents(
+                self.name,
+                self.text,
+                language,
+                self._find_module,
+                self._command_line,
+            )
         return self._documents
 
     @property
@@ -128,6 +146,19 @@ class Source:
                 script = parse_script(self.text, known, self._find, name)
             self._script = script
         return self._script
+
+    def _find_module(self, name: str, path: str) -> "ModuleText | None":
+        """Return a module of the repository that a Python file imports."""
+        from speccheck.validator.sources.python.modules import ModuleText  # noqa: PLC0415
+        from speccheck.validator.sources.repository import find_module  # noqa: PLC0415
+
+        module = find_module(path, name) if os.path.isfile(path) else None
+        if module is None:
+            return None
+        try:
+            return ModuleText(module, read_text(module))
+        except ReadError:
+            return None
 
     def _find(self, target: str) -> "TakenFile | None":
         """Return a file that the script names; nothing for a text without a file."""
@@ -284,6 +315,21 @@ class Reference(Record):
     replaces: tuple[str, ...] = ()
     is_opened: bool = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether only the job knows a part of the path: `configs/$TASK.yaml`."""
+        return "${" in self.target
+
+    def may_mean(self, path: str) -> bool:
+        """Return whether a path ends as the named one does, whatever is open in it."""
+        if not self.is_open:
+            return self.target.rpartition("/")[2] == path.rpartition("/")[2]
+        parts = _HOLE.split(self.target.removeprefix("./"))
+        if not path.endswith(parts[-1]):
+            return False
+        pattern = "[^/]*".join(map(re.escape, parts))
+        return re.search(f"(?:^|/){pattern}$", path) is not None
+
 
 class Parent(Record):
     """A file whose values another one inherits.
@@ -294,6 +340,7 @@ class Parent(Record):
     folders: where the loader looks, relative to the folder of the naming file.
     wins: its values replace those of the naming file, not the other way round.
     is_optional: the loader goes on without it.
+    function: that gives the values, of a Python file.
     """
 
     target: str
@@ -302,6 +349,7 @@ class Parent(Record):
     folders: tuple[str, ...] = (".",)
     wins: bool = False
     is_optional: bool = False
+    function: str = ""
 
 
 class ReadingGap(Record):

@@ -125,7 +125,7 @@ class Readers:
         data = document.data
         if document.declared_format:
             return Detection(document.declared_format, _DECLARED)
-        if not isinstance(data, dict) or _RUN_RECORD in data:
+        if not isinstance(data, dict) or _is_run_record(data) or _includes_files(data):
             return None
         readers = self.of_documents(data)
         scores = [(reader.detect(document), reader.format) for reader in readers]
@@ -144,8 +144,21 @@ class Readers:
         return best([(reader.detect(source), reader.format) for reader in readers])
 
 
-# Weights & Biases writes what a run was started with: each key a block with its value.
-_RUN_RECORD = "_wandb"
+# What programs write of a run, each by keys that no person states: Weights & Biases
+# (each key a block with its value), and GPT-NeoX for its workers.
+_RUN_RECORDS = (frozenset({"_wandb"}), frozenset({"global_num_gpus", "user_script"}))
+
+
+def _is_run_record(data: Mapping[str, object]) -> bool:
+    return any(marks <= data.keys() for marks in _RUN_RECORDS)
+
+
+def _includes_files(data: Mapping[str, object]) -> bool:
+    """Return whether it takes over files by a key that no reader follows (Primus)."""
+    names = data.get("includes")
+    return isinstance(names, list) and any(
+        isinstance(name, str) and name.endswith((".yaml", ".yml")) for name in names
+    )
 
 
 def _is_of_hydra(document: Document) -> bool:

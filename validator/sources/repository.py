@@ -8,7 +8,11 @@ is found by the path alone.
 import os
 from collections.abc import Iterable, Iterator
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+
 _MOST_FOLDERS_UP = 12
+_MOST_MODULES = 2_000
+_MOST_OF_A_MODULE = 200_000  # characters
 _GIT = ".git"
 
 
@@ -34,6 +38,75 @@ def find_named(
         if os.path.isfile(candidate) and is_inside(candidate, home):
             return candidate
     return None
+
+
+def find_module(path: str, name: str) -> str | None:
+    """Return the path of a Python module that a file of a repository imports.
+
+    Args:
+        path: of the file.
+        name: dotted; begins with as many dots as the import is relative by.
+    """
+    dots = len(name) - len(name.lstrip("."))
+    steps = "/".join(step for step in name[dots:].split(".") if step)
+    home = os.path.dirname(path)
+    if dots:
+        homes = [os.path.join(home, *[".."] * (dots - 1))]
+    else:
+        above = [home, *_above(home)]
+        homes = [*above, *(os.path.join(folder, "src") for folder in above)]
+    for folder in homes:
+        base = os.path.join(folder, steps) if steps else folder
+        for candidate in (f"{base}.py", os.path.join(base, "__init__.py")):
+            if os.path.isfile(candidate) and is_inside(candidate, home):
+                return os.path.normpath(candidate)
+    return None
+
+
+def find_function(path: str, package: str, name: str) -> tuple[str, str] | None:
+    """Return the file of a Python package that defines a function, and its name there.
+
+    Args:
+        path: of the file in whose repository the package is.
+        package: dotted.
+        name: of the function, or another one that a module imports it as.
+    """
+    start = find_module(path, package)
+    if start is None or not name.isidentifier():
+        return None
+    alias = lazy_pattern(rf"\b([A-Za-z_]\w*) +as +{name}\b")
+    definition, imported = f"def {name}(", f" as {name}"
+    real = ""
+    for file, text in _modules_below(os.path.dirname(start)):
+        if definition in text:
+            return file, name
+        match = alias.search(text) if not real and imported in text else None
+        real = match[1] if match is not None else real
+    if not real:
+        return None
+    for file, text in _modules_below(os.path.dirname(start)):
+        if f"def {real}(" in text:
+            return file, real
+    return None
+
+
+def _modules_below(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the Python files of a package with their texts, as far as they are read."""
+    count = 0
+    for home, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if not name.endswith(".py"):
+                continue
+            count += 1
+            if count > _MOST_MODULES:
+                return
+            file = os.path.join(home, name)
+            try:
+                with open(file, encoding="utf-8", errors="replace") as stream:
+                    yield file, stream.read(_MOST_OF_A_MODULE)
+            except OSError:
+                continue
 
 
 def holds_package(path: str, packages: Iterable[str]) -> bool:

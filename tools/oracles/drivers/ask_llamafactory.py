@@ -1,20 +1,61 @@
-"""Ask LLaMA-Factory: the arguments of `llamafactory-cli train FILE`."""
+"""Ask LLaMA-Factory: `llamafactory-cli train FILE` of a tiny model, up to a first step.
+
+A file without `do_train` that names an engine of inference is one of
+`llamafactory-cli chat`. Data that are called `identity` are of the stage at hand.
+"""
 
 import importlib
+import json
 import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from unittest.mock import patch
+from typing import Any
+from unittest.mock import MagicMock, patch
 
 import yaml
 
+from oracles.drivers import tiny
 from oracles.drivers.machine import modern_machine
 from oracles.drivers.serving import serve
 
 os.environ["DISABLE_VERSION_CHECK"] = "1"
+sys.modules["torchaudio"] = MagicMock()  # of models that hear
 hparams = importlib.import_module("llamafactory.hparams.parser")
-training = importlib.import_module("transformers.training_args")
+tuner = importlib.import_module("llamafactory.train.tuner")
+transformers = importlib.import_module("transformers")
+
+_MODEL, _DATA = "m", "identity"  # as the base of the examples names them
+_ALPACA = {"instruction": "a", "input": "", "output": "b"}
+_PAIRS: dict[str, Any] = {
+    "instruction": "a",
+    "input": "",
+    "chosen": "b",
+    "rejected": "c",
+}
+_KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "pt": ({"text": "a b c " * 2000}, {"columns": {"prompt": "text"}}),
+    "dpo": (
+        _PAIRS,
+        {
+            "ranking": True,
+            "columns": {
+                "prompt": "instruction",
+                "chosen": "chosen",
+                "rejected": "rejected",
+            },
+        },
+    ),
+    "kto": (
+        {**_ALPACA, "tag": True},
+        {"columns": {"prompt": "instruction", "response": "output", "kto_tag": "tag"}},
+    ),
+}
+_KINDS["rm"] = _KINDS["dpo"]
+
+
+class _Reached(BaseException):
+    """The first step."""
 
 
 def _present(*_: object, **__: object) -> None:
@@ -26,18 +67,45 @@ def _yes() -> bool:
     return True
 
 
+def _reach(trainer: Any, *_: object, **__: object) -> None:  # noqa: ANN401
+    """End where training begins, with an optimizer."""
+    trainer.create_optimizer_and_scheduler(num_training_steps=10)
+    raise _Reached
+
+
 def check(main: Path) -> None:
-    """Parse the file; machine and packages are taken to be what it asks for."""
+    """Start as the command does; machine and packages are what the file asks for."""
     document = yaml.safe_load(main.read_text(encoding="utf-8"))
     with ExitStack() as stack:
-        stack.enter_context(modern_machine())
+        stack.enter_context(modern_machine(document))
         stack.enter_context(patch.object(hparams, "check_version", _present))
         stack.enter_context(patch.object(hparams, "is_torch_bf16_gpu_available", _yes))
-        if "deepspeed" in document:  # which torchrun starts, with several processes
-            mode = training.ParallelMode.DISTRIBUTED
-            place = training.TrainingArguments
-            stack.enter_context(patch.object(place, "parallel_mode", mode))
-        hparams.get_train_args(document)
+        if "infer_backend" in document and "do_train" not in document:
+            hparams.get_infer_args(document)
+            return
+        hparams.get_train_args(dict(document))
+        if document.get("model_name_or_path") != _MODEL or not document.get("do_train"):
+            return  # a published file: its model and data are elsewhere
+        document["model_name_or_path"] = tiny.model_folder()
+        document["dataset_dir"] = _data_folder(document.get("stage", "sft"))
+        for name in ("train", "evaluate", "predict"):
+            trainer = transformers.Trainer
+            stack.enter_context(patch.object(trainer, name, _reach))
+        try:
+            tuner._training_function({"args": document, "callbacks": []})  # noqa: SLF001
+        except _Reached:
+            return
+
+
+def _data_folder(stage: str) -> str:
+    """Write data of a stage; return their folder."""
+    folder = Path("data")
+    folder.mkdir(exist_ok=True)
+    row, listed = _KINDS.get(stage, (_ALPACA, {}))
+    (folder / "rows.json").write_text(json.dumps([row] * 8))
+    info = {_DATA: {"file_name": "rows.json", **listed}}
+    (folder / "dataset_info.json").write_text(json.dumps(info))
+    return str(folder)
 
 
 if __name__ == "__main__":

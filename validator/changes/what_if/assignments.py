@@ -77,7 +77,7 @@ def leaf_of(written: str) -> str:
         return name
     fields = [leaf for leaf in leaves if leaf.partition(".")[2] == name]
     close = fields[0] if len(fields) == 1 else _nearest(name, leaves)
-    hint = f"did you mean {close}?" if close else "speccheck --help lists the names"
+    hint = f"did you mean {close}?" if close else "speccheck help what-if lists them"
     message = f"--what-if {written}: no such value of a plan; {hint}"
     raise WhatIfError(message)
 
@@ -93,7 +93,7 @@ def _nearest(name: str, leaves: tuple[str, ...]) -> str | None:
 
 
 def names_help() -> str:
-    """Return the short names with their leaves, for --help."""
+    """Return the short names with their leaves, for `speccheck help what-if`."""
     lines = ["\nNames for --what-if (or any section.field of the plan):"]
     lines += [f"  {name:<26} {leaf}" for name, leaf in SHORT_NAMES.items()]
     return "\n".join(lines)

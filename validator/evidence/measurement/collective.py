@@ -308,7 +308,8 @@ def path_words(group: Sequence[Communicator]) -> str:
             ),
             "",
         )
-        reach = _sum(group, "links_by_gpudirect")
-        name = f" {network}" if network else ""
-        shown.append(f"{reach} of those on the network{name} with GPUDirect")
+        reach, links = _sum(group, "links_by_gpudirect"), counts["links_by_network"]
+        share = {0: "none", links: "all"}.get(reach, f"{reach} of them")
+        name = f"{network}; " if network else ""
+        shown[-1] += f" ({name}{share} with GPUDirect)"
     return f"connections: {', '.join(shown) or 'the log shows none'}"

@@ -277,16 +277,29 @@ class Document:
         an item of a list, which has no key, at the first line of the item. A value that
         comes from a YAML alias or merge stands where its anchor is defined.
         """
-        root, lines = _tree(self)
-        node = _descend(root, path)
+        extent = self._extent(path, part)
+        return None if extent is None else _tree(self)[1].span(extent)
+
+    def offset(self, path: KeyPath) -> int | None:
+        """Return where in the text a value begins; None for an unknown path."""
+        extent = self._extent(path, "value")
+        return None if extent is None else extent[0]
+
+    def _extent(self, path: KeyPath, part: Literal["key", "value"]) -> Extent | None:
+        node = _descend(_tree(self)[0], path)
         if node is None:
             return None
-        start, stop = extent = node.value
+        start, stop = node.value
         if node.key is not None and (
             part == "key" or not node.is_scalar or start == stop
         ):
-            extent = node.key
-        return lines.span(extent)
+            return node.key
+        return node.value
+
+    @property
+    def lines(self) -> LineTable:
+        """The lines of the file behind offsets of the text."""
+        return LineTable(self.text)
 
     def raw(self, path: KeyPath) -> RawScalar | None:
         """Return a scalar as it is written.
@@ -341,6 +354,11 @@ class Document:
         return ""
 
     @property
+    def function(self) -> str:
+        """The function of a program that gives it; empty for a file's own."""
+        return ""
+
+    @property
     def open_reason(self) -> str:
         """Why it may hold more keys than are seen; empty where it does not."""
         return ""
@@ -354,7 +372,7 @@ class Document:
 # that kept theirs would cost more memory and garbage collection than building it again.
 @lru_cache(maxsize=4)
 def _tree(document: Document) -> tuple[SourceNode, LineTable]:
-    return document.nodes(), LineTable(document.text)
+    return document.nodes(), document.lines
 
 
 def _descend(root: SourceNode, path: KeyPath) -> SourceNode | None:
@@ -518,6 +536,11 @@ class SectionDocument(Document):
         self._path = path
 
     @property
+    def lines(self) -> LineTable:
+        """The lines of the file behind offsets of the text."""
+        return self._whole.lines
+
+    @property
     def prefix(self) -> KeyPath:
         """Where the part lies in its file."""
         return (*self._whole.prefix, *self._path)
@@ -553,6 +576,10 @@ class SectionDocument(Document):
     ) -> Span | None:
         """Return where a key or a value stands; None for a path that does not exist."""
         return self._whole.span((*self._path, *path), part=part)
+
+    def offset(self, path: KeyPath) -> int | None:
+        """Return where in the text a value begins; None for an unknown path."""
+        return self._whole.offset((*self._path, *path))
 
     def raw(self, path: KeyPath) -> RawScalar | None:
         """Return a scalar as it is written.

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from warnings import catch_warnings, simplefilter
 
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
@@ -17,11 +16,13 @@ from speccheck.validator.sources.documents.document import (
     TreeNode,
     too_deep,
 )
+from speccheck.validator.sources.python.command_line import ProgramArguments
 from speccheck.validator.sources.python.interpreter import (
     Interpreter,
     Recorded,
     TooMuch,
 )
+from speccheck.validator.sources.python.modules import FindModule, Modules, parsed
 from speccheck.validator.sources.python.values import (
     Block,
     BlockEntry,
@@ -43,7 +44,7 @@ _PLACEHOLDER = "${not known}"  # no text of a configuration; readers take it for
 class PythonDocument(Document):
     """One configuration of a Python file; see `Document`."""
 
-    __slots__ = ("_branch", "_call", "_content")
+    __slots__ = ("_branch", "_call", "_content", "_function")
 
     def __init__(
         self, name: str, text: str, index: int, draft: "_Draft", content: "_Content"
@@ -54,17 +55,23 @@ class PythonDocument(Document):
             language="python",
             text=text,
             data=content.data,
-            find_nodes=partial(_nodes, text, content.places, draft.block.at),
+            find_nodes=partial(_nodes, text, content.places, draft.at),
             index=index,
         )
         self._content = content
         self._call = draft.call
+        self._function = draft.function
         self._branch = branch_condition(draft.order[0]) if draft.block.branches else ""
 
     @property
     def declared_format(self) -> str:
         """The format that the language of the file says by itself; often nothing."""
         return self._call.format
+
+    @property
+    def function(self) -> str:
+        """The function that gives it; empty for what a call states."""
+        return self._function
 
     @property
     def leaves_model_open(self) -> bool:
@@ -123,17 +130,24 @@ class PythonDocument(Document):
 
 
 class _Draft(Record):
-    """A configuration in the making."""
+    """A configuration in the making; `at` is where the file itself makes it."""
 
     call: PythonCall
     block: Block
-    order: tuple[int, int]
+    at: Position
+    function: str = ""
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Where it stands among the configurations of the file."""
+        return self.at[0], self.at[1]
 
 
 class _Content:
     """What a block holds, as plain data, with what is to be known of each value."""
 
-    def __init__(self, call: PythonCall, block: Block) -> None:
+    def __init__(self, call: PythonCall, block: Block, modules: Modules) -> None:
+        self._modules = modules
         self.resolutions: dict[KeyPath, Resolution] = {}
         self.places: dict[KeyPath, tuple[Position | None, Position | None]] = {}
         self.open_reason = block.open_reason
@@ -161,24 +175,32 @@ class _Content:
         self._left -= 1
         if self._left < 0:
             raise TooMuch
-        self.places[path] = (entry.key, entry.at)
+        key_at, at = self._own(entry.key), self._own(entry.at)
+        self.places[path] = (key_at, at)
         value = entry.value
         if isinstance(value, Known):
-            if value.only_if or value.note:
+            note = value.note
+            if at is None and entry.at is not None:
+                note = f"set in {self._modules.shown(entry.at[0])}"
+            if value.only_if or note:
                 self.resolutions[path] = Resolution(
                     is_known=True,
-                    note=value.note,
-                    is_computed=bool(value.note),
+                    note=note,
+                    is_computed=bool(note),
                     only_if=value.only_if,
                 )
             return value.value, value.value
         if isinstance(value, Block) and len(path) < _DEEPEST:
             if value.is_list:
                 return self._items(value, path)
-            if value.entries or value.is_built or not value.open_reason:
+            if value.entries or not value.open_reason:
                 return self._mapping(value, path)
         self.resolutions[path] = Resolution(is_known=False, note=_reason(value))
         return _PLACEHOLDER, None
+
+    def _own(self, at: Position | None) -> Position | None:
+        """Return a position of the file itself; None for one of another module."""
+        return None if at is None or self._modules.is_other(at[0]) else at
 
     def _items(self, block: Block, path: KeyPath) -> tuple[object, object]:
         if block.open_reason:
@@ -222,8 +244,19 @@ def _reason(value: Evaluated) -> str:
     return "no plain value"
 
 
-def load_python(name: str, text: str) -> list[Document]:
+def load_python(
+    name: str,
+    text: str,
+    find: FindModule | None = None,
+    command_line: ProgramArguments | None = None,
+) -> list[Document]:
     """Return the configurations of a Python file, in the order of their lines.
+
+    Args:
+        name: of the file.
+        text: the whole text.
+        find: how the modules of its repository are found; None to follow none.
+        command_line: what the file is started with, where that is known.
 
     Raises:
         ReadError: the text is no Python of this release, too long, or does too much.
@@ -239,15 +272,13 @@ def load_python(name: str, text: str) -> list[Document]:
     if not any(mark.decode() in text for mark in marks):
         return []
     try:
-        tree = _parsed(text)
-        interpreter = Interpreter()
-        interpreter.run(tree)
-        drafts = [*_drafts(interpreter), *_module(tree, interpreter)]
-        drafts.sort(key=lambda draft: draft.order)
-        return [
-            PythonDocument(name, text, index, draft, _Content(draft.call, draft.block))
-            for index, draft in enumerate(drafts)
-        ]
+        tree = parsed(text)
+        try:
+            return _documents(name, text, tree, find, command_line)
+        except (TooMuch, RecursionError):
+            if find is None:
+                raise
+            return _documents(name, text, tree, None, command_line)
     except SyntaxError as error:
         at = (error.lineno, error.offset or 1) if error.lineno else None
         problem = f"not Python: {error.msg}"
@@ -267,10 +298,23 @@ def load_python(name: str, text: str) -> list[Document]:
         ) from error
 
 
-def _parsed(text: str) -> ast.Module:
-    with catch_warnings():
-        simplefilter("ignore")
-        return ast.parse(text)
+def _documents(
+    name: str,
+    text: str,
+    tree: ast.Module,
+    find: FindModule | None,
+    command_line: ProgramArguments | None,
+) -> list[Document]:
+    modules = Modules(name, find)
+    interpreter = Interpreter(name, modules, command_line)
+    interpreter.run(tree)
+    drafts = [*_drafts(interpreter), *_module(tree, interpreter)]
+    drafts.sort(key=lambda draft: draft.order)
+    result: list[Document] = []
+    for index, draft in enumerate(drafts):
+        content = _Content(draft.call, draft.block, modules)
+        result.append(PythonDocument(name, text, index, draft, content))
+    return result
 
 
 def _drafts(interpreter: Interpreter) -> Iterator[_Draft]:
@@ -293,8 +337,7 @@ def _stated_by(recorded: Sequence[Recorded]) -> _Draft:
     block = first.block
     for other in recorded[1:]:
         block = _joined(block, other.block)
-    at = first.block.at or (0, 0, 0, 0)
-    return _Draft(first.call, block, (at[0], at[1]))
+    return _Draft(first.call, block, first.at, first.function)
 
 
 def _joined(left: Block, right: Block) -> Block:
@@ -327,7 +370,7 @@ def _merged(drafts: Sequence[_Draft]) -> _Draft:
         by_part[draft.call.under] = _joined(before, block) if before else block
     for part, block in by_part.items():
         whole.entries[part] = BlockEntry(block, block.at, block.at)
-    return _Draft(first.call, whole, first.order)
+    return _Draft(first.call, whole, first.at)
 
 
 def _module(tree: ast.Module, interpreter: Interpreter) -> Iterator[_Draft]:
@@ -348,7 +391,7 @@ def _module(tree: ast.Module, interpreter: Interpreter) -> Iterator[_Draft]:
         for name, value in names.items():
             if name in places and isinstance(value, Known | Unknown | Block):
                 block.entries[name] = BlockEntry(value, *places[name])
-        yield _Draft(PythonCall((), (), row.format), block, (1, 0))
+        yield _Draft(PythonCall((), (), row.format), block, (1, 0, 1, 0))
 
 
 def _assignments(

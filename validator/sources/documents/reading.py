@@ -6,10 +6,14 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from speccheck.validator.evidence.lazy_pattern import importing_lazily, lazy_pattern
 from speccheck.validator.sources.documents.document import Document, Language, ReadError
+
+if TYPE_CHECKING:
+    from speccheck.validator.sources.python.command_line import ProgramArguments
+    from speccheck.validator.sources.python.modules import FindModule
 
 # The largest published training configuration has 52 kB; a tokenizer has 10 MB. NCCL
 # writes 14 MB of 800 communicators.
@@ -133,13 +137,21 @@ def decode(name: str, content: bytes) -> str:
     return text
 
 
-def load_documents(name: str, text: str, language: str | None = None) -> list[Document]:
+def load_documents(
+    name: str,
+    text: str,
+    language: str | None = None,
+    find_module: "FindModule | None" = None,
+    command_line: "ProgramArguments | None" = None,
+) -> list[Document]:
     """Return the documents of a text; more than one only in YAML.
 
     Args:
         name: the file's name, for messages and, by its suffix, for the language.
         text: the whole text.
-        language: yaml, json or toml; guessed when None.
+        language: yaml, json, toml or python; guessed when None.
+        find_module: how a Python file finds the modules of its repository.
+        command_line: what a Python file is started with.
 
     Raises:
         ReadError: the text cannot be read as that language.
@@ -150,6 +162,12 @@ def load_documents(name: str, text: str, language: str | None = None) -> list[Do
         raise _binary(name, text.index("\0"))
     if language is None:
         language = guess_language(name, text)
+    if language == "python":
+        with importing_lazily():
+            from speccheck.validator.sources.documents.python_document import (  # noqa: PLC0415
+                load_python,
+            )
+        return load_python(name, text, find_module, command_line)
     return _loader(language)(name, text)
 
 
@@ -173,12 +191,6 @@ def _loader(language: str) -> Callable[[str, str], list[Document]]:
             )
 
             return lambda name, text: [load_toml(name, text)]
-        if language == "python":
-            from speccheck.validator.sources.documents.python_document import (  # noqa: PLC0415
-                load_python,
-            )
-
-            return load_python
         from speccheck.validator.sources.documents.yaml_document import (  # noqa: PLC0415
             load_yaml,
         )

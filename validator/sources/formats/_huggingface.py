@@ -4,6 +4,7 @@ Sources: transformers/training_args.py and trainer.py at 4.57.1 and 5.23.0,
 accelerate/utils/dataclasses.py and commands/launch.py at 16cb6eb.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from math import ceil
 
@@ -106,6 +107,17 @@ def state_bits(config: Config) -> None:
     for key, bits in (("load_in_4bit", 4), ("load_in_8bit", 8)):
         if config.switch(key) is True:
             config.derive("model.quantized_bits", bits, f"{key}: true", key)
+
+
+_QUANTIZED = re.compile(
+    r"(?i)gptq|awq|bnb|nf4|fp4|fp8|int[48]|[248]-?bit|gguf|hqq|aqlm"
+)
+
+
+def default_bits(config: Config, model: object, note: str) -> None:
+    """State that weights are loaded whole, unless the model's name says otherwise."""
+    if isinstance(model, str) and not _QUANTIZED.search(model):
+        config.default("model.quantized_bits", 16, note)
 
 
 def state_fsdp_words(config: Config, words: Iterable[str]) -> None:

@@ -444,7 +444,7 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
             "precision.fp8_recipe", "nvfp4", note, *_places(given, "--fp4-format")
         )
     _state_engine(sheet, given)
-    _state_layout(sheet)
+    state_layout(sheet)
     _state_family(sheet, given)
     if is_whole:
         _state_feed_forward(sheet, given)
@@ -644,7 +644,7 @@ def _state_resume(sheet: FactSheet, given: Given) -> None:
         sheet.unusable(leaf, unknown, places[0])
 
 
-def _state_layout(sheet: FactSheet) -> None:
+def state_layout(sheet: FactSheet) -> None:
     """State that outer stages of another depth make the layout uneven."""
     for fact in list(sheet.facts):
         if fact.name in {_FIRST_STAGE, _LAST_STAGE}:

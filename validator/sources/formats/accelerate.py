@@ -195,9 +195,11 @@ def read(document: Document) -> Reading:
     add_defaults(sheet, _LAUNCHED)
     add_defaults(sheet, _NO_MODEL_PARALLELISM)
     keyed = keyed_file(document, _FORMAT, keys_of_format(_FORMAT))
-    # Launching calls .lower() on it (accelerate/utils/launch.py); a distributed_type
-    # of false does no harm.
-    loaded_as = words_loaded_as_false(document, ("mixed_precision",), fatal=True)
+    # Launching calls .lower() on it (accelerate/utils/launch.py), unless the command
+    # line gives another; a distributed_type of false does no harm.
+    loaded_as = words_loaded_as_false(
+        document, ("mixed_precision",), fatal=True, unless="--mixed_precision"
+    )
     references: tuple[Reference, ...] = ()
     key = "deepspeed_config.deepspeed_config_file"
     target = config.get(key)

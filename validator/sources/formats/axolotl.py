@@ -11,6 +11,7 @@ from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     SAVE_UNITS,
     attention,
+    default_bits,
     fsdp_version,
     hand_to_deepspeed,
     resume,
@@ -359,6 +360,9 @@ def _adapter(config: Config) -> None:
     else:
         config.default(leaf, "none", "no adapter is set: all weights are trained")
     state_bits(config)
+    if config.get("gptq") is None and "model_quantization_config" not in config:
+        note = "neither load_in_4bit nor load_in_8bit is set: weights in 16 bits"
+        default_bits(config, config.get("base_model"), note)
 
 
 def _role(config: Config) -> None:

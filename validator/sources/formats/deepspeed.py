@@ -6,7 +6,8 @@ they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.1
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.documents.document import Document, ReadError
+from speccheck.validator.sources.documents.reading import load_documents
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.mapping import (
     Fields,
@@ -20,6 +21,7 @@ from speccheck.validator.sources.mapping import (
     lower_text,
     number,
     one_of,
+    parse_number,
     section,
     tabulated_defaults,
     text,
@@ -134,12 +136,39 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """Return what the file states, and what DeepSpeed does where it states nothing."""
+    document = _as_json(document)
     sheet = FactSheet.of(document)
     state_deepspeed(sheet, document.data)
     catalogue = keys_of_format(_FORMAT)
     keyed = keyed_file(document, _FORMAT, catalogue, refuses_duplicates=True)
-    loaded_as = texts_for_values(keyed.keys, catalogue, _is_fatal)
+    loaded_as = tuple(
+        text
+        for text in texts_for_values(keyed.keys, catalogue, _is_fatal)
+        if text.fatal or text.written.lower() != "true"  # true by any release
+    )
+    if document.language == "yaml":
+        # No JSON: a program loads it for DeepSpeed, and may read 1e-4 as a number.
+        keys = tuple(
+            key._replace(is_sure=key.is_sure and not _may_be_number(key.value))
+            for key in keyed.keys
+        )
+        return Reading(sheet, keyed._replace(keys=keys))
     return Reading(sheet, keyed._replace(loaded_as=loaded_as))
+
+
+def _as_json(document: Document) -> Document:
+    """Return JSON by another suffix as DeepSpeed loads it: 5e8 is a number."""
+    if document.language != "yaml" or not document.text.lstrip().startswith("{"):
+        return document
+    try:
+        (loaded,) = load_documents(document.name, document.text, "json")
+    except ReadError:
+        return document
+    return loaded
+
+
+def _may_be_number(value: object) -> bool:
+    return isinstance(value, str) and parse_number(value) is not None
 
 
 def _is_fatal(path: KeyPath) -> bool | None:

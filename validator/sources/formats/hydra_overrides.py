@@ -6,6 +6,7 @@ reader of the format reads them together. Sources: https://hydra.cc/docs/advance
 hydra-command-line-flags, torchtune/config/_parse.py, NVIDIA-NeMo/RL examples/run_*.py.
 """
 
+import os
 from collections.abc import Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -43,6 +44,7 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 from speccheck.validator.sources.registry import Readers
+from speccheck.validator.sources.repository import find_function
 from speccheck.validator.sources.shell.script import (
     Option,
     ShellCommand,
@@ -58,6 +60,7 @@ _TORCHTUNE, _NEMO_RL, _VERL = "torchtune", "nemo-rl", "verl"
 # NVIDIA-NeMo/Megatron-Bridge scripts/training, over a recipe in Python.
 _BRIDGE = "megatron-bridge"
 _BRIDGE_PROGRAMS = frozenset({"run_recipe.py", "finetune_decoder.py"})
+_RECIPES = ("megatron.bridge.recipes", "megatron.bridge.perf_recipes")
 _NEMO_RL_PROGRAM = lazy_pattern(
     r"run_(?:grpo|dpo|sft|rm|ppo|distillation)\w*\.py|run_vlm_grpo\.py"
 )
@@ -206,6 +209,8 @@ def _read(source: Source, training: HydraCommand) -> Reading | None:
     if installed:
         config = None
     parent = config_parent(config.target, config.folders) if config else None
+    if training.format == _BRIDGE:
+        parent = _recipe(source, training)
     reader = _chosen_reader(training, document, parent)
     if reader is None:
         return None
@@ -214,13 +219,28 @@ def _read(source: Source, training: HydraCommand) -> Reading | None:
         source.name, reader.format, document, refuses=reader.format != _TORCHTUNE
     )
     seen = seen._replace(reading=seen.reading._replace(keyed=keyed))
-    is_whole = seen.is_whole and bool(installed or config)
+    is_whole = seen.is_whole and bool(installed or config or parent)
     if training.may_hold_more or not is_whole:
         seen = seen._replace(reading=without_defaults(seen.reading))
     if config is None or not config.word.resolved:
         return seen.reading
     place = word_place(source.name, config.target, config.word)
     return over_reference(seen, Reference(config.target, place))
+
+
+def _recipe(source: Source, training: HydraCommand) -> Parent | None:
+    """Return the function of the repository that gives what the settings lie over."""
+    named = _value(training, ("--recipe",))
+    if named is None or not named.resolved:
+        return None
+    for package in _RECIPES:
+        location = find_function(source.name, package, named.text)
+        if location is not None:
+            path, function = location
+            home = os.path.dirname(source.name)
+            folder, _, file = os.path.relpath(path, home or ".").rpartition("/")
+            return Parent(file, (), folders=(folder or ".",), function=function)
+    return None
 
 
 def _installed(training: HydraCommand, config: OverriddenConfig | None) -> str:

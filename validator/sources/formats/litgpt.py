@@ -280,8 +280,11 @@ def _devices(config: Config) -> None:
         note = "devices of each node"
         weak_default(config.sheet, leaf, local, note, config.at(key))
         note = f"{local} devices x {nodes} nodes = {local * nodes:,}"
-        keys = (key, "num_nodes") if "num_nodes" in config else (key,)
-        config.derive("cluster.world_size", local * nodes, note, *keys)
+        leaf = "cluster.world_size"
+        if "num_nodes" in config:
+            config.derive(leaf, local * nodes, note, key, "num_nodes")
+        else:  # a number of nodes that the command line gives says otherwise
+            weak_default(config.sheet, leaf, local, note, config.at(key))
 
 
 def _command(config: Config) -> str:

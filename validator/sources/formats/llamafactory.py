@@ -19,6 +19,7 @@ from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     SHARD_GRAD_OP,
+    default_bits,
     resume,
     state_interval,
     state_liger,
@@ -265,6 +266,9 @@ def _state_training(config: Config) -> None:
     state_arguments(config)
     sheet.derive("run.framework", _FRAMEWORK, "LLaMA-Factory's arguments", ())
     _quantization(config)
+    if "quantization_bit" not in config:
+        note = "quantization_bit is not set: weights in 16 bits"
+        default_bits(config, config.get("model_name_or_path"), note)
     _method(config)
     # `pure_bf16` keeps the weights and the optimizer's states in bf16 as well.
     if config.switch("pure_bf16") is True:
@@ -278,6 +282,8 @@ def _state_training(config: Config) -> None:
         if config.switch(key) is True:
             config.drop(leaf)
             config.derive(leaf, f"{name}_adamw", f"{key}: true", key)
+    note = "optim is not set: AdamW in every tabulated version of transformers"
+    config.default(leaf, "adamw_torch", note)
     _packing(config)
     _resuming(config)
     _sinks(config)

@@ -203,6 +203,10 @@ _DEFAULTS = defaults_of(
 )
 
 
+# Models of other trainers that build on Composer (mosaicml/examples).
+_OF_OTHER_TRAINERS = ("hf_bert", "mosaic_bert")
+
+
 def detect(document: Document) -> float:
     """Recognise it by keys of training or evaluation, here or below `parameters`."""
     data = section(document.data)
@@ -213,7 +217,8 @@ def detect(document: Document) -> float:
 
 def _likeness(data: object) -> float:
     keys = section(data).keys()
-    if not _OF_OLMO.isdisjoint(keys):
+    model = section(data, "model").get("name")
+    if not _OF_OLMO.isdisjoint(keys) or model in _OF_OTHER_TRAINERS:
         return 0.0
     companions = len(_COMPANIONS.intersection(keys))
     if {"max_duration", "train_loader"} <= keys:

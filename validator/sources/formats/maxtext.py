@@ -45,36 +45,6 @@ from speccheck.validator.sources.reader import (
     keyed_file,
 )
 
-_LLAMA2 = 32_000
-_LLAMA3 = 128_256
-_LEAVES = (
-    "model.hidden_size",
-    "model.layers",
-    "model.attention_heads",
-    "model.key_value_heads",
-    "model.head_dimension",
-    "model.feed_forward_size",
-    "model.vocabulary_size",
-    "model.tied_embeddings",
-    "model.gated_feed_forward",
-)
-_8B = (4096, 32, 32, 8, 128, 14336, _LLAMA3)
-_70B = (8192, 80, 64, 8, 128, 28672, _LLAMA3)
-_405B = (16384, 126, 128, 8, 128, 53248, _LLAMA3)
-# hidden, layers, heads, key-value heads, head dimension, feed-forward, vocabulary; all
-# with gates, and with embeddings of their own at the output.
-_DIMENSIONS = {
-    "llama2-7b": (4096, 32, 32, 32, 128, 11008, _LLAMA2),
-    "llama2-13b": (5120, 40, 40, 40, 128, 13824, _LLAMA2),
-    "llama2-70b": (8192, 80, 64, 8, 128, 28672, _LLAMA2),
-    "llama3-8b": _8B,
-    "llama3-70b": _70B,
-    "llama3.1-8b": _8B,
-    "llama3.1-70b": _70B,
-    "llama3.1-405b": _405B,
-    "llama3.3-70b": _70B,
-    "mistral-7b": (4096, 32, 32, 8, 128, 14336, _LLAMA2),
-}
 _FULL_SHARD = 3
 _FILL = -1
 # The axes that are not 1 by default (base.yml of every version).
@@ -246,16 +216,8 @@ def _chosen(data: Mapping[str, object]) -> Mapping[str, object]:
 def _dimensions(config: Config) -> None:
     if integer(config.get("global_parameter_scale", 1)) == 1:
         config.apply(_DIMENSION_FIELDS)
-        # What the name of a model says, where the sheet does not say it.
-        name = str(config.get("model_name")).replace("-Instruct", "")
-        values = (*_DIMENSIONS[name], False, True) if name in _DIMENSIONS else ()
-        note = f"the model {name} of MaxText"
-        places = (config.sheet.place(("model_name",)),)
-        defaults = (
-            Fact(leaf, value, "default", places, note)
-            for leaf, value in zip(_LEAVES, values, strict=False)
-        )
-        add_defaults(config.sheet, defaults)
+    else:
+        config.drop("model.name_of_model")  # that model, and larger
     experts = config.whole("num_experts", integer)
     if experts is not None and experts > 1:
         config.state("model.experts", experts, "num_experts")

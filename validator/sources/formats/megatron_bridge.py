@@ -11,9 +11,7 @@ from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
     Unusable,
-    add_defaults,
     boolean,
-    fixed_defaults,
     integer,
     lower_text,
     minutes,
@@ -195,12 +193,6 @@ _ENGINES = {
 }
 _FSDP = ("use_megatron_fsdp", "use_torch_fsdp2")
 _SINKS = {"tensorboard_dir": "tensorboard", "wandb_project": "wandb"}
-_FIXED = (
-    *fixed_defaults(
-        "Megatron-LM has no Ulysses groups", {"parallelism.ulysses_size": 1}
-    ),
-    *fixed_defaults("Megatron-LM runs on PyTorch", {"run.uses_torch": True}),
-)
 
 
 def detect(document: Document) -> float:
@@ -233,7 +225,10 @@ def read(document: Document) -> Reading:
     if config.get(key) is not None:
         config.state("batch.mode", "rampup", key)
     sheet.derive("run.framework", "megatron-bridge", "Megatron-Bridge's sections", ())
-    add_defaults(sheet, _FIXED)
+    # no key sets these: they hold whatever a recipe that is not seen says
+    note = "Megatron-LM has no Ulysses groups"
+    sheet.derive("parallelism.ulysses_size", 1, note, ())
+    sheet.derive("run.uses_torch", True, "Megatron-LM runs on PyTorch", ())  # noqa: FBT003
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from speccheck.validator.sources.formats.env import variables
 from speccheck.validator.sources.launching import (
     python_program,
+    sourced,
     starts_tasks,
     unresolved,
     word_place,
@@ -52,10 +53,11 @@ _LEAVES: dict[str, tuple[str, Convert]] = {
     "MICRO_BATCH_SIZE": (_MICRO, integer_text),
     "MBS": (_MICRO, integer_text),
 }
-# What the job reads beside it, none of which names the other: the batch script, and the
-# configuration of NeMo whose name stands in the training program.
+# What the job reads beside it, none of which names the other: the batch script, what it
+# runs in the container, and the configuration of NeMo whose name stands in the program.
 _BESIDE = (
     "run.sub",
+    "run_and_time.sh",
     "conf/custom.yaml",
     "conf/megatron_gpt_peft_tuning_config.yaml",
 )
@@ -106,7 +108,10 @@ def read(source: Source) -> Reading:
     return Reading(
         sheet,
         variables=(*variables(source),),
-        references=tuple(Reference(path, at, is_opened=False) for path in _BESIDE),
+        references=(
+            *(Reference(path, at, is_opened=False) for path in _BESIDE),
+            *sourced(source),
+        ),
     )
 
 

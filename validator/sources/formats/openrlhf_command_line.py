@@ -9,7 +9,16 @@ v0.5.0 and 3c3be623; openrlhf/utils/deepspeed/deepspeed.py (engine and accumulat
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import KeyedFile
+from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.formats._overrides import (
+    joined_keys,
+    keyed_flags,
+    read_flags,
+)
 from speccheck.validator.sources.launching import (
     Leaf,
     is_sure,
@@ -19,6 +28,7 @@ from speccheck.validator.sources.launching import (
     option_place,
     shared_facts,
     state_options,
+    unabbreviated,
     word_place,
 )
 from speccheck.validator.sources.mapping import integer_text, number, text
@@ -37,11 +47,21 @@ from speccheck.validator.sources.shell.script import (
 )
 
 _FORMAT = "openrlhf-arguments"
+_FRAMEWORK = "openrlhf"
 _MODULE = "openrlhf.cli.train_"
 _FILES = ("train_ppo_ray.py", "openrlhf/cli/train_")
 _RAY = "train_ppo_ray"
+# Those of schemas/catalogues/frameworks/openrlhf.yaml.
+_PROGRAMS = frozenset(
+    {"train_dpo", "train_kd", "train_kto", "train_ppo", "train_prm", "train_rm"}
+    | {"train_sft", _RAY}
+)
 _OTHERS = "ds.tensor_parallel_size"
 _GLOBAL = "batch.global_batch_size"
+_OF_ACTOR = (
+    ("--actor_num_nodes", "--actor_num_gpus_per_node"),
+    ("--actor.num_nodes", "--actor.num_gpus_per_node"),
+)
 _COLOCATED = frozenset({"--colocate_all_models", "--train.colocate_all"})
 _LEARNING_RATES = ("learning_rate", "actor_learning_rate", "adam.lr", "actor.adam.lr")
 _LENGTHS = ("max_len", "data.max_len")
@@ -97,6 +117,12 @@ class TrainingCommand(Record):
     arguments: Sequence[ShellWord]
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a program of OpenRLHF itself, not another beside it."""
+        name = self.program.text.removesuffix(".py").replace("/", ".")
+        return name.rpartition("openrlhf.cli.")[2] in _PROGRAMS
+
+    @property
     def is_distributed_by_ray(self) -> bool:
         """Whether roles have GPUs of their own, which Ray places."""
         return _RAY in self.program.text
@@ -133,10 +159,33 @@ def _is_program(written: str) -> bool:
 def read(source: Source) -> Reading:
     """Return what the arguments of the training commands state and share."""
     sheet = FactSheet(source.name)
-    parts = [_facts(source.name, training) for training in _trainings(source)]
+    trainings = [*_trainings(source)]
+    parts = [_facts(source.name, training) for training in trainings]
     if parts:
         sheet.facts.extend(shared_facts(parts, "training commands"))
-    return Reading(sheet)
+    keyed = joined_keys(
+        [_keyed(source.name, training) for training in trainings if training.is_own]
+    )
+    return Reading(sheet, keyed)
+
+
+def _keyed(file: str, training: TrainingCommand) -> KeyedFile:
+    """Return the flags for the rules on configuration hygiene."""
+    table = load_framework(_FRAMEWORK)
+    flags = read_flags(file, training.arguments, table, _key_path)
+    keyed = keyed_flags(file, _FORMAT, flags, table)
+    if flags.hidden:
+        keyed = keyed._replace(hidden=f"may be given in {flags.hidden[:60]}")
+    return keyed
+
+
+def _key_path(flag: str, table: FrameworkKeys) -> KeyPath | None:
+    """Return the key of a flag, which argparse takes by its beginning as well."""
+    if not flag.startswith("--"):
+        return None
+    names = [f"--{name}" for name in table.rows]
+    name = unabbreviated(_plain(flag), names).removeprefix("--")
+    return (*name.split("."),)
 
 
 def _facts(file: str, training: TrainingCommand) -> list[Fact]:
@@ -161,8 +210,12 @@ def _plain(flag: str) -> str:
 
 
 def _state_roles(sheet: FactSheet, known: dict[str, Option]) -> None:
-    """Take the global batch out where only some of the GPUs share it."""
+    """Take the global batch out where only some of the GPUs share it.
+
+    Roles on the same GPUs have as many as the actor: train_ppo_ray.py demands it.
+    """
     if not known.keys().isdisjoint(_COLOCATED):
+        _state_shared_devices(sheet, known)
         return
     for flag, leaf in _LEAVES.items():
         option = known.get(flag)
@@ -170,6 +223,22 @@ def _state_roles(sheet: FactSheet, known: dict[str, Option]) -> None:
             reason = f"the GPUs of the actor alone share the batch of {flag}"
             sheet.unusable(_GLOBAL, reason, option_place(sheet.file, option))
             del known[flag]
+
+
+def _state_shared_devices(sheet: FactSheet, known: dict[str, Option]) -> None:
+    """State the GPUs of the actor, which are all that there are."""
+    for flags in _OF_ACTOR:
+        given = [known[flag] for flag in flags if flag in known]
+        counts = [
+            int(values[0].text)
+            for _, values, _ in given
+            if values and values[0].resolved and values[0].text.isdecimal()
+        ]
+        if len(counts) == len(flags) and all(map(is_sure, given)):
+            nodes, devices = counts
+            note = f"all roles share the actor's {nodes} x {devices} GPUs"
+            places = [option_place(sheet.file, option) for option in given]
+            sheet.derive("cluster.world_size", nodes * devices, note, *places)
 
 
 def _state_unseen(

@@ -5,13 +5,15 @@ names of these sizes: the performance scripts of Megatron-Bridge, recipes for GP
 clouds, mcore_adapter, `megatron sft` of ms-swift. Only names that mean one thing
 wherever they stand are read, and nothing follows from the lack of one. Sources:
 AI-Hypercomputer/gpu-recipes training/*/launcher.sh, NVIDIA-NeMo/Megatron-Bridge
-scripts/performance/argument_parser.py, modelscope/ms-swift swift/megatron/arguments,
-alibaba/ROLL mcore_adapter/examples/train.
+scripts/performance/argument_parser.py at 067f987d, modelscope/ms-swift
+swift/megatron/arguments, alibaba/ROLL mcore_adapter/examples/train.
 """
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.formats._megatron import state_layout
 from speccheck.validator.sources.formats._overrides import program_and_arguments
 from speccheck.validator.sources.launching import (
     Leaf,
@@ -23,7 +25,7 @@ from speccheck.validator.sources.launching import (
     state_options,
     word_place,
 )
-from speccheck.validator.sources.mapping import integer_text
+from speccheck.validator.sources.mapping import integer_text, text
 from speccheck.validator.sources.reader import (
     Fact,
     FactSheet,
@@ -65,6 +67,35 @@ _LEAVES = {
     name: Leaf(leaf, integer_text)
     for name, leaf in {**_DEGREES, **_BATCHES, **_LENGTHS}.items()
 }
+# The performance scripts of Megatron-Bridge give most of their names a short one.
+_PERFORMANCE = lazy_pattern(r"\w*setup_experiment\.py|run_script\.py")
+_RECIPES = frozenset({"model_recipe_name", "model_name"})
+_SHORT = {
+    "-m": "--model_family_name",
+    "-mr": "--model_recipe_name",
+    "-ng": "--num_gpus",
+    "-gn": "--gpus_per_node",
+    "-gb": "--global_batch_size",
+    "-mb": "--micro_batch_size",
+    "-sl": "--seq_length",
+    "-tp": "--tensor_model_parallel_size",
+    "-pp": "--pipeline_model_parallel_size",
+    "-cp": "--context_parallel_size",
+    "-ep": "--expert_model_parallel_size",
+    "-et": "--expert_tensor_parallel_size",
+}
+# The model is given as weights of Megatron-Core, or as those of a hub.
+_OF_SWIFT = {
+    "max_length": _LEAVES["seq_length"],
+    "decoder_first_pipeline_num_layers": Leaf(
+        "parallelism.first_stage_layers", integer_text
+    ),
+    "decoder_last_pipeline_num_layers": Leaf(
+        "parallelism.last_stage_layers", integer_text
+    ),
+    "num_layers": Leaf("model.layers", integer_text),
+    **dict.fromkeys(("load", "model"), Leaf("model.name_of_model", text)),
+}
 _FEWEST = 2
 _SWIFT = "megatron"
 _SWIFT_MODES = frozenset({"pt", "sft", "rlhf"})
@@ -102,14 +133,21 @@ def _trainings(source: Source) -> Iterator[SizedCommand]:
         program, arguments = start
         if any(part in base_name(program) for part in _NO_TRAINING):
             continue
+        is_performance = _PERFORMANCE.fullmatch(base_name(program)) is not None
+        short = _SHORT if is_performance else {}
+        named = (
+            (short.get(flag, flag), option)
+            for flag, option in last_options(options(arguments)).items()
+        )
         given = {
             flag.lstrip("-").replace("-", "_"): option
-            for flag, option in last_options(options(arguments)).items()
+            for flag, option in named
             if flag.startswith("--")
         }
         sizes = given.keys() & _LEAVES.keys()
-        if len(sizes) >= _FEWEST and (
-            sizes & _DEGREES.keys() or sizes & _BATCHES.keys()
+        if (is_performance and not _RECIPES.isdisjoint(given)) or (
+            len(sizes) >= _FEWEST
+            and (sizes & _DEGREES.keys() or sizes & _BATCHES.keys())
         ):
             yield SizedCommand(program, arguments, given)
 
@@ -141,8 +179,12 @@ def _facts(file: str, training: SizedCommand) -> list[Fact]:
     ):  # the total, where the share of a node is beside it
         leaves |= {name: Leaf(leaf, integer_text) for name, leaf in _GPUS.items()}
     if base_name(training.program) == _SWIFT:
-        leaves["max_length"] = _LEAVES["seq_length"]
+        leaves |= _OF_SWIFT
+        note = "megatron of ms-swift trains with Megatron-Core"
+        place = word_place(file, training.program.text, training.program)
+        sheet.derive("parallelism.engine", "megatron", note, place)
     state_options(sheet, given, leaves)
+    state_layout(sheet)
     taken = {value for _, values, _ in given.values() for value in values[:1]}
     hidden = next(
         (
@@ -161,7 +203,7 @@ def _facts(file: str, training: SizedCommand) -> list[Fact]:
     return sheet.facts
 
 
-_NAMES = (*_DEGREES, *_BATCHES)
+_NAMES = (*_DEGREES, *_BATCHES, *_RECIPES)
 READER = ScriptReader(
     _FORMAT,
     "config",

@@ -6,7 +6,7 @@ have no table of keys: what is not read here is not judged. Sources: huggingface
 accelerate src/accelerate/{accelerator,utils/dataclasses}.py; pytorch/pytorch torch/
 distributed/fsdp; ray-project/ray python/ray/train/v2/api/config.py; NVIDIA/NeMo nemo/
 collections/llm/recipes and lightning/pytorch/strategies/megatron_strategy.py;
-InternLM/xtuner xtuner/configs.
+InternLM/xtuner xtuner/configs, xtuner/v1/train/trainer.py, xtuner/v1/config.
 """
 
 from speccheck.validator.sources.documents.document import Document
@@ -162,6 +162,30 @@ _XTUNER: Fields = {
         },
     },
 }
+_XTUNER_TRAINER: Fields = {
+    "global_batch_size": ("batch.global_batch_size", integer),
+    "sp_size": ("parallelism.ulysses_size", integer),
+    "total_step": ("run.steps", integer),
+    "total_epoch": ("run.epochs", number),
+    "work_dir": ("checkpoint.directory", text),
+    "async_checkpoint": ("checkpoint.asynchronous", boolean),
+    "dataloader_cfg": {
+        "pack_max_length": ("batch.sequence_length", integer),
+        "num_workers": ("data.workers", integer),
+    },
+    "optim_cfg": {
+        "lr": ("optimizer.learning_rate", number),
+        "weight_decay": ("optimizer.weight_decay", number),
+        "max_grad_norm": ("optimizer.clip_norm", number),
+    },
+    "lr_cfg": {"lr_min": ("optimizer.minimum_learning_rate", number)},
+    "fsdp_cfg": {
+        "tp_size": ("parallelism.tensor_parallel_size", integer),
+        "ep_size": ("parallelism.expert_parallel_size", integer),
+        "reduce_dtype": ("precision.gradient_reduce_dtype", _DTYPE),
+        "torch_compile": ("kernels.compiled", boolean),
+    },
+}
 _RUNS_ON_TORCH = fixed_defaults(
     "it trains with PyTorch", {"run.uses_torch": True, "batch.mode": "fixed"}
 )
@@ -285,6 +309,28 @@ def _xtuner(document: Document) -> Reading:
     return Reading(config.sheet)
 
 
+def _xtuner_trainer(document: Document) -> Reading:
+    config = _started(document, "xtuner", _XTUNER_TRAINER)
+    for key, leaf in (
+        ("checkpoint_interval", "checkpoint.interval_steps"),
+        ("checkpoint_maxkeep", "checkpoint.keep_last"),
+    ):
+        value = config.get(key)
+        if isinstance(value, int) and value > 0:  # -1 is off, or all of them
+            config.state(leaf, value, key)
+        elif value is not None:
+            config.unusable(leaf, "not a number above 0", key)
+    key = "fsdp_cfg.cpu_offload"
+    switch = config.switch(key)
+    if switch is not None:
+        state_offload(config.sheet, config.at(key), is_on=switch)
+    note = "xtuner has no pipeline and no context parallelism but Ulysses"
+    none = {"parallelism.pipeline_parallel_size": 1}
+    none |= {"parallelism.context_parallel_size": 1}
+    add_defaults(config.sheet, fixed_defaults(note, none))
+    return Reading(config.sheet)
+
+
 def _started(document: Document, framework: str, fields: Fields) -> Config:
     """Return the settings of a document, with what its table states."""
     sheet = FactSheet.of(document)
@@ -303,4 +349,5 @@ READERS = (
     Reader("ray-train", "launcher", _never, _ray_train, ("num_workers",)),
     Reader("torch-fsdp", "engine", _never, _torch_fsdp, ("fully_shard",)),
     Reader("xtuner", "config", _never, _xtuner, ("optim_wrapper",)),
+    Reader("xtuner-trainer", "config", _never, _xtuner_trainer, ("fsdp_cfg",)),
 )

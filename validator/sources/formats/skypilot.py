@@ -32,7 +32,9 @@ _FORMAT = "skypilot"
 _NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"
 _REQUEUE = "recovery.requeue"
 # Keys of `resources`; the first are in no other format.
-_TELLING = frozenset({"accelerators", "gpus", "infra", "instance_type", "any_of", "ordered"})
+_TELLING = frozenset(
+    {"accelerators", "gpus", "infra", "instance_type", "any_of", "ordered"}
+)
 _SHARED = frozenset({"cloud", "cpus", "image_id", "memory", "ports", "use_spot"})
 _SCRIPTS = ("run", "setup")
 _IMAGE = "docker:"

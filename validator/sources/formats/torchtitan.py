@@ -60,33 +60,6 @@ _PRETRAINING = fixed_defaults(
     "torchtitan trains from new weights unless a checkpoint is named",
     {"run.role": "pretrain"},
 )
-_LLAMA3_VOCABULARY = 128_256
-_QWEN3_VOCABULARY = 151_936
-# hidden, layers, heads, key-value heads, head dimension, feed-forward, vocabulary,
-# tied embeddings. From torchtitan/models/{llama3,qwen3}/__init__.py; the feed-forward
-# size of llama3 by its formula, 2/3 x 4 x hidden x multiplier rounded up.
-_FLAVORS = {
-    ("llama3", "8B"): (4096, 32, 32, 8, 128, 14336, _LLAMA3_VOCABULARY, False),
-    ("llama3", "70B"): (8192, 80, 64, 8, 128, 28672, _LLAMA3_VOCABULARY, False),
-    ("llama3", "405B"): (16384, 126, 128, 8, 128, 53248, _LLAMA3_VOCABULARY, False),
-    ("qwen3", "0.6B"): (1024, 28, 16, 8, 128, 3072, _QWEN3_VOCABULARY, True),
-    ("qwen3", "1.7B"): (2048, 28, 16, 8, 128, 6144, _QWEN3_VOCABULARY, True),
-    ("qwen3", "4B"): (2560, 36, 32, 8, 128, 9728, _QWEN3_VOCABULARY, True),
-    ("qwen3", "8B"): (4096, 36, 32, 8, 128, 12288, _QWEN3_VOCABULARY, False),
-    ("qwen3", "14B"): (5120, 40, 40, 8, 128, 17408, _QWEN3_VOCABULARY, False),
-    ("qwen3", "32B"): (5120, 64, 64, 8, 128, 25600, _QWEN3_VOCABULARY, False),
-}
-_DIMENSIONS = (
-    "model.hidden_size",
-    "model.layers",
-    "model.attention_heads",
-    "model.key_value_heads",
-    "model.head_dimension",
-    "model.feed_forward_size",
-    "model.vocabulary_size",
-    "model.tied_embeddings",
-)
-_VARIANTS = ("_flex", "_flex_attn", "_varlen", "_varlen_attn")
 _CHECKPOINT = ("checkpoint", "checkpointer")
 _TOKENS = "training.num_tokens_per_microbatch_per_dp_rank"
 _ALL_TOKENS = "training.num_tokens_per_train_step"
@@ -352,6 +325,11 @@ def _batch(config: Config) -> None:
     if has_total:
         config.state("batch.global_batch_size", total, "training.global_batch_size")
     if not isinstance(local, int) or isinstance(local, bool):
+        if isinstance(local, str):
+            config.unusable(micro, f"placeholder {local:.60}", key)
+        return
+    if isinstance(pipeline := config.get("parallelism.pipeline_parallel_degree"), str):
+        config.unusable(micro, f"the pipeline is {pipeline:.60}", key)
         return
     if config.known("parallelism.pipeline_parallel_size") == 1:
         config.state(micro, local, key)
@@ -461,7 +439,6 @@ def _model(config: Config) -> None:
     path = "checkpoint.initial_load_path"
     initial = config.get(path)
     if isinstance(name, str) and isinstance(flavor, str):
-        _dimensions(config, name, flavor)
         config.derive("model.name_of_model", f"{name} {flavor}", "name and flavor", key)
         config.default("model.family", "transformer", "all of torchtitan's models are")
     is_debug = isinstance(flavor, str) and "debug" in flavor
@@ -472,17 +449,6 @@ def _model(config: Config) -> None:
         (is_continued, "continued", "initial_load_path", path),
     ):
         add_defaults(config.sheet, _PRETRAINING)
-
-
-def _dimensions(config: Config, name: str, flavor: str) -> None:
-    for variant in _VARIANTS:
-        flavor = flavor.removesuffix(variant)
-    values = _FLAVORS.get((name, flavor))
-    if values is not None:
-        note = f"{name} {flavor} in torchtitan"
-        for leaf, value in zip(_DIMENSIONS, values, strict=True):
-            config.derive(leaf, value, note, "model.flavor")
-        config.turn("model.gated_feed_forward", note, "model.flavor")
 
 
 def _checkpoint(config: Config) -> None:

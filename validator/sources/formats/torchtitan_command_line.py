@@ -28,6 +28,7 @@ from speccheck.validator.sources.formats._overrides import (
     with_hidden,
 )
 from speccheck.validator.sources.launching import (
+    in_working_folder,
     mentions_only,
     names_files_as_they_lie,
     shared_facts,
@@ -107,8 +108,9 @@ def _read(source: Source, training: TorchtitanCommand) -> Reading:
     """Return the flags over the file; alone they do not say what follows from both."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)
-    target = str(config.value)
-    parent = config_parent(target, (".",)) if config.is_known else None
+    written = str(config.value) if config.is_known else config.word.text
+    target = in_working_folder(written.rpartition("=")[2])
+    parent = config_parent(target, (".",)) if "$" not in target else None
     seen = read_over(document, torchtitan.READER, parent)
     # torchtitan/train.py, torchtitan.train; a train.py beside the script may be changed
     is_own = _OWN_PROGRAM in training.program.text

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from speccheck.validator.evidence.environment import Opening
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
+from speccheck.validator.sources.chart import TEMPLATES, chart_of
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile, openings_of, read_file
-from speccheck.validator.sources.reader import Source
+from speccheck.validator.sources.reader import Reference, Source
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.repository import find_named
 
@@ -61,7 +62,7 @@ def group(
     drafts.sort(key=lambda draft: sorted(draft.members))
     return [
         PlanFiles(
-            _in_environment(
+            _as_started(
                 [files[position] for position in sorted(draft.members)], readers
             ),
             (*draft.reasons,),
@@ -70,14 +71,12 @@ def group(
     ]
 
 
-def _in_environment(
-    files: Sequence[ReadFile], readers: Readers
-) -> tuple[ReadFile, ...]:
-    """Return the files of a plan, read with the variables that its scripts set."""
+def _as_started(files: Sequence[ReadFile], readers: Readers) -> tuple[ReadFile, ...]:
+    """Return the files of a plan, read with what its scripts set and give to them."""
+    scripts = [file for file in files if file.source.is_script]
     exported = {
         variable.name: variable.value
-        for file in files
-        if file.source.language == "shell"
+        for file in scripts
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
@@ -87,11 +86,23 @@ def _in_environment(
     for file in files:
         name, text = file.status.path, file.source.text
         given = {key: exported[key] for key in exported if f"oc.env:{key}" in text}
-        if given and name not in again:
-            _, read = read_file(name, readers=readers, text=text, environment=given)
+        line = None
+        if name.endswith(_PROGRAM_SUFFIX) and scripts:
+            from speccheck.validator.sources.joining.programs import command_line  # noqa: PLC0415 - seldom
+
+            line = command_line(name, scripts)
+        if (given or line is not None) and name not in again:
+            _, read = read_file(
+                name,
+                readers=readers,
+                text=text,
+                environment=given,
+                command_line=line,
+            )
             of_plan = sum(item.status.path == name for item in files)
             again[name] = iter(read if len(read) == of_plan else ())
-        result.append(next(again[name], file) if given else file)
+        item = next(again[name], file) if name in again else file
+        result.append(item._replace(status=file.status))
     return tuple(result)
 
 
@@ -115,9 +126,13 @@ class _Names:
         for position, file in enumerate(files):
             for reading in file.readings:
                 for reference in reading.references:
-                    number = _target(reference.target, files, by_base)
+                    number = _target(reference, files, by_base)
                     if number is not None and number != position:
                         self._add(position, number)
+            for program in _programs(file):
+                number = _named(program, files, by_base)
+                if number is not None:
+                    self._add(position, number)
 
     def _add(self, source: int, target: int) -> None:
         if target not in self.down.setdefault(source, []):
@@ -126,9 +141,27 @@ class _Names:
 
 
 def _target(
+    reference: Reference, files: Sequence[ReadFile], by_base: dict[str, list[int]]
+) -> int | None:
+    """Return the file that a reference means: the only one of that name or path.
+
+    Where a part of the path is open, the only one that was given with it.
+    """
+    text = reference.target
+    if reference.is_open:
+        given = [
+            number
+            for number, file in enumerate(files)
+            if file.status.named and reference.may_mean(file.status.path)
+        ]
+        return given[0] if len(given) == 1 else None
+    return _named(text, files, by_base)
+
+
+def _named(
     text: str, files: Sequence[ReadFile], by_base: dict[str, list[int]]
 ) -> int | None:
-    """Return the file that a reference means: the only one of that name or path."""
+    """Return the only file of a name, or of that name at that path."""
     numbers = by_base.get(_base(text), [])
     if len(numbers) > 1:
         ending = os.path.normpath(text).lstrip("./")
@@ -167,7 +200,7 @@ def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
 
 def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> bool:
     """Return whether a script adds settings of its own to those of a file."""
-    is_script = files[position].source.language == "shell"
+    is_script = files[position].source.is_script
     return is_script and any(
         files[number].role == "config" for number in names.down.get(position, ())
     )
@@ -302,6 +335,10 @@ def _add_the_rest(
         drafts.append(draft)
 
 
+# What one file, or one chart, holds is one plan unless it holds a format twice.
+_BY_FORMAT = frozenset({"format", "chart"})
+
+
 def _joined_by_role(
     drafts: list[_Draft], files: Sequence[ReadFile], *, by_folder: bool
 ) -> list[_Draft]:
@@ -321,7 +358,7 @@ def _joined_by_role(
             item
             for draft in inside
             for item in {
-                files[position].format if kind == "format" else _kind(files[position])
+                files[position].format if kind in _BY_FORMAT else _kind(files[position])
                 for position in draft.members
                 if files[position].role != "measurement"
             }
@@ -346,7 +383,7 @@ def _are_apart(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
     roles: dict[str, set[str]] = {}
     for position in members:
         file = files[position]
-        kind = file.role if file.source.language == "shell" else f"{file.role} file"
+        kind = file.role if file.source.is_script else f"{file.role} file"
         roles.setdefault(kind, set()).add(file.status.path)
     settings = roles.get("config", set())
     starting = settings | roles.get("launcher", set())
@@ -381,22 +418,37 @@ def _kind(file: ReadFile) -> str:
     return "system" if _base(file.status.path) == "nccl.conf" else "user"
 
 
+def folder_of(path: str) -> str:
+    """Return the folder whose files may be one plan; of a chart's templates its own."""
+    folder, name = os.path.split(path)
+    if TEMPLATES in folder and name.endswith(_SUFFIXES):
+        folder = chart_of(path) or folder
+    return folder
+
+
 def _pools(
     files: Sequence[ReadFile], *, by_folder: bool
 ) -> list[tuple[set[int], str, str]]:
     """Return the sets of files that may be one plan, with the reason to give."""
     by_path: dict[str, set[int]] = {}
     folders: dict[str, set[int]] = {}
+    charts: set[str] = set()
     named: set[int] = set()
     for position, file in enumerate(files):
         by_path.setdefault(file.status.path, set()).add(position)
         if file.status.named and not by_folder:
             named.add(position)
         elif not file.status.followed:
-            folder = os.path.dirname(file.status.path)
+            folder = folder_of(file.status.path)
             folders.setdefault(folder, set()).add(position)
+            if folder != os.path.dirname(file.status.path):
+                charts.add(folder)
     pools = [
         (pool, f"{_base(path)} holds both", "format") for path, pool in by_path.items()
+    ]
+    pools += [
+        (folders[folder], f"the chart {_base(folder)} starts it", "chart")
+        for folder in charts
     ]
     pools += [
         (pool, f"one file of each kind in {folder or '.'}", "folder")
@@ -408,6 +460,7 @@ def _pools(
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
 _MOST_FILES = 100
+_PROGRAM_SUFFIX = ".py"
 
 
 def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
@@ -434,6 +487,8 @@ def with_followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]
             bases.add(os.path.basename(path))
             budget -= 1
             status, read = read_file(path, named=False, readers=readers)
+            if path.endswith(_PROGRAM_SUFFIX) and len(read) != 1:
+                continue  # which of its configurations runs is not known
             waiting += [
                 item._replace(status=item.status._replace(followed=True))
                 for item in read
@@ -459,8 +514,20 @@ def _targets(file: ReadFile) -> Iterator[str]:
     for reading in file.readings:
         for reference in reading.references:
             target = reference.target
-            if target not in taken and target.endswith((*_SUFFIXES, *SCRIPT_SUFFIXES)):
+            if reference.is_open or target in taken:
+                continue
+            if target.endswith((*_SUFFIXES, *SCRIPT_SUFFIXES)):
                 yield target
     for opening in file.openings:
         if opening.target.endswith(SCRIPT_SUFFIXES):
             yield opening.target
+    yield from _programs(file)
+
+
+def _programs(file: ReadFile) -> tuple[str, ...]:
+    """Return the Python files that a script starts."""
+    if _PROGRAM_SUFFIX not in file.source.text or file.source.language != "shell":
+        return ()
+    from speccheck.validator.sources.joining.programs import programs  # noqa: PLC0415 - dear
+
+    return programs(file)

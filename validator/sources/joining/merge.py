@@ -4,11 +4,15 @@ Afterwards what follows from several fields together is derived (`derive`).
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.evidence.plan_domains import within_domain
 from speccheck.validator.evidence.value import Place, Value, condition_of
+from speccheck.validator.models.units import numbered
 from speccheck.validator.sources.reader import Fact
+
+if TYPE_CHECKING:
+    from speccheck.validator.catalogue.public_models import PublicModel
 
 # Boards of one nominal size report totals that differ (hardware catalogue: A100 80 GB,
 # H100 80 GB), so `H100-80GB` and an instance type with one such board agree.
@@ -140,11 +144,11 @@ def _world(leaves: Leaves) -> None:
     if nodes and local and ranks and ranks < local:
         # The launcher leaves GPUs without a rank, where it is the only one on a node.
         if _get(leaves, "recovery.tasks_per_node") == 1:
-            note = f"{nodes} nodes x {ranks} ranks = {nodes * ranks:,}"
+            note = f"{numbered(nodes, 'node')} x {ranks} ranks = {nodes * ranks:,}"
             processes = "recovery.processes_per_node"
             _put(leaves, "cluster.world_size", nodes * ranks, note, of[0], processes)
     elif nodes and local:
-        note = f"{nodes} nodes x {local} GPUs = {nodes * local:,}"
+        note = f"{numbered(nodes, 'node')} x {local} GPUs = {nodes * local:,}"
         _put(leaves, "cluster.world_size", nodes * local, note, *of[:2])
     elif world and local and world % local == 0:
         note = f"{world:,} GPUs / {local} a node = {world // local:,}"
@@ -242,6 +246,7 @@ def _precision(leaves: Leaves) -> None:
 
 
 def _model(leaves: Leaves) -> None:
+    _public_model(leaves)
     hidden, heads = (
         _get(leaves, "model.hidden_size"),
         _get(leaves, "model.attention_heads"),
@@ -250,3 +255,55 @@ def _model(leaves: Leaves) -> None:
         of = ("model.hidden_size", "model.attention_heads")
         note = f"{hidden:,} hidden / {heads} heads = {hidden // heads}"
         _put(leaves, "model.head_dimension", hidden // heads, note, *of)
+
+
+_SHAPE = (
+    "layers",
+    "hidden_size",
+    "experts",
+    "experts_per_token",
+    "vocabulary_size",
+    "maximum_positions",
+    "tied_embeddings",
+    "gated_feed_forward",
+    "expert_feed_forward_size",
+    "family",
+)
+_PLAIN_SHAPE = ("attention_heads", "key_value_heads", "head_dimension")
+# A file that states one of these otherwise builds another model than it names.
+_IDENTITY = ("layers", "hidden_size", "attention_heads", "experts", "parameters")
+
+
+def _public_model(leaves: Leaves) -> None:
+    """Add the dimensions of a public model that the files name."""
+    name = leaves.get("model.name_of_model")
+    if name is None or not name.value or not isinstance(name.value, str):
+        return
+    if not any(_is_open(leaves, f"model.{leaf}") for leaf in ("layers", "hidden_size")):
+        return  # the configuration of the model itself lies beside the files
+    from speccheck.validator.catalogue.public_models import known_model  # noqa: PLC0415
+
+    known = known_model(name.value, _get(leaves, "run.framework") or "")
+    if known is None or not _fits(leaves, known.shape):
+        return
+    fields = [*_SHAPE, "parameters"]
+    if known.shape.is_plain:
+        fields += _PLAIN_SHAPE
+    if not known.shape.experts:
+        fields.append("feed_forward_size")
+    for leaf in fields:
+        value = getattr(known.shape, leaf)
+        if value is not None:
+            note = f"from the model's name: {known.name}"
+            _put(leaves, f"model.{leaf}", value, note, name.name)
+
+
+def _fits(leaves: Leaves, shape: "PublicModel") -> bool:
+    """Return whether the files state no model of another shape."""
+    for leaf in _IDENTITY:
+        stated = leaves.get(f"model.{leaf}")
+        if stated is None or stated.status == "default":
+            continue
+        if stated.value is None or stated.value != getattr(shape, leaf):
+            return False
+    return True

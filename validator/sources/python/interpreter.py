@@ -11,15 +11,26 @@ from collections.abc import Callable, Iterable, Sequence
 
 from speccheck.validator.catalogue.python_calls import PythonCall, python_calls
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.python.command_line import (
+    ProgramArguments,
+    kind_of,
+    value_of,
+)
 from speccheck.validator.sources.python.library import (
+    BUILTINS,
     add_option,
     called,
     entry_at,
     fallback,
     item_of,
+    set_of,
     spread,
+    text_method,
+    view_of,
 )
+from speccheck.validator.sources.python.modules import Module, Modules
 from speccheck.validator.sources.python.operators import (
+    LONGEST_LIST,
     LONGEST_TEXT,
     binary,
     compared,
@@ -38,11 +49,14 @@ from speccheck.validator.sources.python.values import (
     Method,
     Names,
     OptionParser,
+    ParserOption,
     Position,
     Unknown,
     changed,
     is_same,
+    items_of,
     position,
+    truth_of,
 )
 
 _MOST_STEPS = 300_000  # expressions and statements that are followed
@@ -60,6 +74,8 @@ _PARSING = frozenset(
 )
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _FORM_OF_OUTPUT = -1
+_LONGEST_SHOWN = 60
+_MOST_STEPS_OF_A_NAME = 6
 _INITIALISERS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
@@ -68,10 +84,20 @@ class TooMuch(Exception):  # noqa: N818 - a fact about the file
 
 
 class Recorded(Record):
-    """A configuration: a block, and the row of the catalogue that says whose keys."""
+    """A configuration: a block, and the row of the catalogue that says whose keys.
+
+    Attributes:
+        call: the row.
+        block: what it holds.
+        at: where the file itself makes it.
+        function: that gives it; empty for a call.
+
+    """
 
     call: PythonCall
     block: Block
+    at: Position
+    function: str = ""
 
 
 class Interpreter:
@@ -79,15 +105,32 @@ class Interpreter:
 
     Attributes:
         module: the names of the file.
+        modules: the other files of its repository that it takes names from.
         recorded: by where the call or the function stands.
 
     """
 
-    def __init__(self) -> None:
-        """Start before the first line."""
-        self.module = Names()
-        self.recorded: dict[tuple[object, ...], list[Recorded]] = {}
+    def __init__(
+        self,
+        path: str = "",
+        modules: Modules | None = None,
+        command_line: ProgramArguments | None = None,
+    ) -> None:
+        """Start before the first line.
+
+        Args:
+            path: of the file.
+            modules: those that it imports; none are followed without.
+            command_line: what the file is started with, where that is known.
+
+        """
+        self._command_line = command_line
+        self.module = Names(path=path)
+        self.modules = modules or Modules(path, None)
+        self._names_of: dict[str, Names] = {}  # of other modules, by path
+        self.recorded: dict[Position, list[Recorded]] = {}
         self._catalogue = python_calls()
+        self._packages = self._catalogue.packages()
         self._steps = 0
         self._branches: tuple[int, ...] = ()
         self._depth = 0
@@ -96,9 +139,8 @@ class Interpreter:
         self._followed: set[_Definition] = set()
         self._active: list[_Definition] = []
         self._handed: set[_Definition] = set()  # to a function that calls them
-        self._rebound: frozenset[str] = frozenset()
         self._line = 0
-        self._statements: dict[type[ast.stmt], Callable[..., None]] = {
+        self._statements: dict[type[ast.stmt], Callable[..., bool | None]] = {
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
             ast.FunctionDef: self._define,
@@ -127,12 +169,17 @@ class Interpreter:
             ast.Dict: self._dict,
             ast.List: self._list,
             ast.Tuple: self._list,
+            ast.Set: self._set_of,
             ast.JoinedStr: self._joined_text,
             ast.BinOp: self._binary,
             ast.UnaryOp: self._unary,
             ast.Compare: self._compare,
             ast.BoolOp: self._boolean,
             ast.IfExp: self._choice,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
             ast.NamedExpr: self._named,
             ast.Await: self._awaited,
             ast.Starred: self._awaited,
@@ -141,12 +188,7 @@ class Interpreter:
 
     def run(self, tree: ast.Module) -> None:
         """Follow the file, then each function that nothing in it has called."""
-        self._rebound = frozenset(
-            name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Global)
-            for name in node.names
-        )
+        self.module.rebound = _rebound(tree)
         self._block(tree.body, self.module)
         position = 0
         while position < len(self._functions):
@@ -155,9 +197,11 @@ class Interpreter:
             returns = self._returned_call(function)
             if function.node in self._followed and returns is None:
                 continue
+            if returns is not None:  # launchers call a recipe as it stands
+                self._handed.add(function.node)
             value = self._call_function(function, [], {}, is_outer=True)
             if returns is not None and isinstance(value, Block):
-                self._record(returns, value, ("function", function.node.name))
+                self._record(returns, value, function.node)
 
     def _returned_call(self, function: LocalFunction) -> PythonCall | None:
         """Return which configuration a function gives by its annotation."""
@@ -180,16 +224,106 @@ class Interpreter:
             raise TooMuch
         self._line = getattr(node, "lineno", self._line)
 
+    def _at(self, node: ast.AST) -> str:
+        """Return the line of a node in words."""
+        return self.modules.shown(getattr(node, "lineno", self._line))
+
+    def _shown(self, node: ast.expr) -> str:
+        """Return an expression as it may be written, cut where it is long."""
+        if isinstance(node, ast.Name):
+            return node.id
+        if isinstance(node, ast.Attribute):
+            return f"{self._shown(node.value)}.{node.attr}"[-_LONGEST_SHOWN:]
+        if isinstance(node, ast.Call):
+            return f"{self._shown(node.func)}(...)"
+        return f"an expression of {self._at(node)}"
+
+    # Other modules
+
+    def _names(self, module: Module) -> Names:
+        """Return the names of another module, followed where they are first wanted."""
+        names = self._names_of.get(module.path)
+        if names is None:
+            names = Names(path=module.path, rebound=_rebound(module.tree))
+            self._names_of[module.path] = names
+            outer, self._branches = self._branches, ()
+            line = self._line
+            self._depth += 1
+            if self._depth <= _DEEPEST_CALLS:
+                self._block(module.tree.body, names)
+            self._depth -= 1
+            self._branches, self._line = outer, line
+        return names
+
+    def _resolved(self, imported: Imported) -> Evaluated:
+        """Return what an imported name stands for, where its module is at hand.
+
+        Classes of the frameworks stay what they are: the catalogue and the readers of
+        formats know them.
+        """
+        value: Evaluated = imported
+        for _ in range(_MOST_STEPS_OF_A_NAME):
+            if not isinstance(value, Imported) or not value.path:
+                return value
+            if self._is_of_framework(value.name):
+                return value
+            next_value = self._of_module(value)
+            if next_value is None:
+                return value
+            value = next_value
+        return value
+
+    def _is_of_framework(self, name: str) -> bool:
+        """Tell whether a name is tabulated, or by its form a class of a framework."""
+        if self._catalogue.find(name) is not None:
+            return True
+        parts = name.split(".")
+        has_class = any(part[:1].isupper() and not part.isupper() for part in parts)
+        return has_class and parts[0] in self._packages
+
+    def _of_module(self, imported: Imported) -> Evaluated | None:
+        """Return what a name of another module stands for there; None if not known."""
+        dots = len(imported.name) - len(imported.name.lstrip("."))
+        parts = imported.name[dots:].split(".")
+        for count in range(len(parts) - 1, -1 if dots else 0, -1):
+            name = "." * dots + ".".join(parts[:count])
+            module = self.modules.find(name, imported.path)
+            if module is None:
+                continue
+            value = self._names(module).names.get(parts[count])
+            for attribute in parts[count + 1 :]:
+                if isinstance(value, LocalClass):
+                    value = self._field_of(value, attribute)
+                elif isinstance(value, Imported):
+                    value = Imported(f"{value.name}.{attribute}", value.path)
+                else:
+                    return None
+            folders = parts[:1] if not dots else module.path.split("/")
+            if isinstance(value, LocalClass) and not self._packages.isdisjoint(folders):
+                return None
+            return value
+        return None
+
     # Statements
 
-    def _block(self, statements: Iterable[ast.stmt], scope: Names) -> None:
+    def _block(self, statements: Iterable[ast.stmt], scope: Names) -> bool:
+        """Follow statements, up to one behind which no other is reached.
+
+        Returns:
+            Whether there is such a one.
+
+        """
         for statement in statements:
             self._step(statement)
             follow = self._statements.get(type(statement))
-            if follow is not None:
-                follow(statement, scope)
-            else:
+            if follow is None:
                 self._visit(statement, scope)
+                is_left = isinstance(statement, _LEAVES)
+            else:
+                is_left = bool(follow(statement, scope))
+            if is_left:
+                return True
+        return False
 
     def _visit(self, node: ast.AST, scope: Names) -> None:
         """Follow the expressions and blocks of a statement of no meaning of its own."""
@@ -204,15 +338,19 @@ class Interpreter:
     def _import(self, node: ast.Import, scope: Names) -> None:
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.partition(".")[0]
-            scope.names[alias.asname or name] = Imported(name)
+            scope.names[alias.asname or name] = Imported(name, scope.path)
 
     def _import_from(self, node: ast.ImportFrom, scope: Names) -> None:
         module = "." * node.level + (node.module or "")
+        prefix = module if module.endswith(".") else f"{module}."
         for alias in node.names:
             if alias.name != "*":
-                name = f"{module}.{alias.name}"
-                scope.names[alias.asname or alias.name] = Imported(name)
+                name = f"{prefix}{alias.name}"
+                scope.names[alias.asname or alias.name] = Imported(name, scope.path)
                 continue
+            other = self.modules.find(module, scope.path)
+            if other is not None:
+                scope.names.update(self._names(other).names)
             for call in self._catalogue.calls:
                 if any(f"{module}.".startswith(f"{name}.") for name in call.modules):
                     for name in call.names:
@@ -221,8 +359,13 @@ class Interpreter:
     def _define(self, node: _Definition, scope: Names) -> None:
         for decorator in node.decorator_list:
             self._expression(decorator, scope)
+            made = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if isinstance(made, ast.Attribute) and made.attr == "command":
+                self._handed.add(node)
         function = LocalFunction(node, scope)
         scope.names[node.name] = function
+        if self.modules.is_other(node.lineno):
+            return
         if not any(item.node is node for item in self._functions[-200:]):
             self._functions.append(function)
 
@@ -249,7 +392,7 @@ class Interpreter:
 
     def _bind(self, target: ast.expr, value: Evaluated, scope: Names) -> None:
         if isinstance(target, ast.Name):
-            if scope is self.module and target.id in self._rebound:
+            if target.id in scope.rebound:
                 value = Unknown(f"functions set {target.id} anew")
             scope.names[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
@@ -273,7 +416,7 @@ class Interpreter:
         if isinstance(key, Known) and isinstance(key.value, str | int):
             self._set(owner, key.value, value, position(target.slice), target)
         else:
-            owner.open_reason = f"line {target.lineno} sets a key not known here"
+            owner.open_reason = f"{self._at(target)} sets a key not known here"
 
     def _owner(self, node: ast.expr, scope: Names) -> Evaluated:
         """Return an object that a line sets something of."""
@@ -306,35 +449,38 @@ class Interpreter:
         if self._branches != owner.branches[: len(self._branches)]:
             is_kept = before is not None and is_same(before.value, value)
             if not is_kept:
-                line = getattr(node, "lineno", self._line)
-                value = Unknown(f"line {line} sets it in a branch")
+                value = Unknown(f"{self._at(node)} sets it in a branch")
         owner.entries[key] = BlockEntry(value, key_at, position(node))
 
-    def _if(self, node: ast.If, scope: Names) -> None:
+    def _if(self, node: ast.If, scope: Names) -> bool:
         condition = self._expression(node.test, scope)
         if _is_main(node.test):
-            self._block(node.body, scope)
-            return
+            is_program = scope.path == self.module.path
+            return self._block(node.body if is_program else node.orelse, scope)
         if isinstance(condition, Known) and not condition.only_if:
-            self._block(node.body if condition.value else node.orelse, scope)
-            return
-        self._fork((node.body, node.orelse), scope)
+            return self._block(node.body if condition.value else node.orelse, scope)
+        return self._fork((node.body, node.orelse), scope)
 
-    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Names) -> None:
-        """Follow branches of which one is taken, and join what they leave behind."""
+    def _fork(self, bodies: Sequence[Sequence[ast.stmt]], scope: Names) -> bool:
+        """Follow branches of which one is taken, and join what they leave behind.
+
+        Returns:
+            Whether none of them goes on to the line behind.
+
+        """
         before = dict(scope.names)
         outer = self._branches
         ends: list[dict[str, Evaluated]] = []
         for body in bodies:
             scope.names = dict(before)
             self._branches = (*outer, self._steps)
-            self._block(body, scope)
-            if not (body and isinstance(body[-1], _LEAVES)):
+            if not self._block(body, scope):
                 ends.append(scope.names)
         self._branches = outer
         scope.names = dict(before)
         if ends:
             self._join(before, ends, scope)
+        return not ends
 
     def _join(
         self,
@@ -361,45 +507,46 @@ class Interpreter:
             ):
                 scope.names[name] = given[0]
             else:
-                reason = f"{name} is set in branches up to line {self._line}"
+                end = self.modules.shown(self._line)
+                reason = f"{name} is set in branches up to {end}"
                 scope.names[name] = Unknown(reason)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Names) -> None:
         self._expression(node.test if isinstance(node, ast.While) else node.iter, scope)
         for name in _assigned(node):
-            reason = f"the loop in line {node.lineno} sets {name}"
+            reason = f"the loop in {self._at(node)} sets {name}"
             scope.names[name] = Unknown(reason)
         self._fork((node.body, ()), scope)
         self._block(node.orelse, scope)
 
-    def _try(self, node: ast.Try, scope: Names) -> None:
-        self._block(node.body, scope)
-        self._block(node.orelse, scope)
+    def _try(self, node: ast.Try, scope: Names) -> bool:
+        is_left = self._block(node.body, scope) or self._block(node.orelse, scope)
         for handler in node.handlers:
             self._fork((handler.body, ()), scope)
-        self._block(node.finalbody, scope)
+        return self._block(node.finalbody, scope) or (is_left and not node.handlers)
 
-    def _with(self, node: ast.With | ast.AsyncWith, scope: Names) -> None:
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Names) -> bool:
         for item in node.items:
             value = self._expression(item.context_expr, scope)
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, value, scope)
-        self._block(node.body, scope)
+        return self._block(node.body, scope)
 
-    def _match(self, node: ast.Match, scope: Names) -> None:
+    def _match(self, node: ast.Match, scope: Names) -> bool:
         self._expression(node.subject, scope)
-        self._fork([*(case.body for case in node.cases), ()], scope)
+        return self._fork([*(case.body for case in node.cases), ()], scope)
 
-    def _return(self, node: ast.Return, scope: Names) -> None:
+    def _return(self, node: ast.Return, scope: Names) -> bool:
         value: Evaluated = Known(None)
         if node.value is not None:
             value = self._expression(node.value, scope)
         if self._returned:
             self._returned[-1].append(value)
+        return True
 
     def _delete(self, node: ast.Delete, scope: Names) -> None:
         for target in node.targets:
-            self._bind(target, Unknown(f"line {node.lineno} deletes it"), scope)
+            self._bind(target, Unknown(f"{self._at(node)} deletes it"), scope)
 
     # Expressions
 
@@ -419,7 +566,7 @@ class Interpreter:
                     inner.names[name] = Unknown(f"{name} goes through a list")
         self._visit(node, inner)
         self._branches = outer
-        return Unknown(_shown(node))
+        return Unknown(self._shown(node))
 
     def _constant(self, node: ast.Constant, scope: Names) -> Evaluated:
         del scope
@@ -430,24 +577,26 @@ class Interpreter:
     def _name(self, node: ast.Name, scope: Names) -> Evaluated:
         value = scope.find(node.id)
         if value is None:
-            if node.id in {"int", "float", "str", "bool", "abs", "min", "max"} | {
-                *("round", "dict", "list", "tuple", "len")
-            }:
+            if node.id in BUILTINS:
                 return Imported(f"builtins.{node.id}")
             return Unknown(f"{node.id} is not set in this file")
-        return value
+        return self._resolved(value) if isinstance(value, Imported) else value
 
     def _attribute(self, node: ast.Attribute, scope: Names) -> Evaluated:
-        owner = self._expression(node.value, scope)
+        return self._attribute_of(self._expression(node.value, scope), node)
+
+    def _attribute_of(self, owner: Evaluated, node: ast.Attribute) -> Evaluated:
         if isinstance(owner, Imported):
             return self._attribute_of_module(owner, node.attr)
         if isinstance(owner, Block):
             return self._attribute_of_block(owner, node)
         if isinstance(owner, OptionParser):
             return Method(owner, node.attr)
+        if isinstance(owner, Known) and isinstance(owner.value, str):
+            return Method(owner, node.attr)
         if isinstance(owner, LocalClass):
             return self._field_of(owner, node.attr)
-        return Unknown(_shown(node))
+        return Unknown(self._shown(node))
 
     def _attribute_of_block(self, owner: Block, node: ast.Attribute) -> Evaluated:
         """Return a field, or a method; of what a function gave, a block to be set."""
@@ -466,7 +615,7 @@ class Interpreter:
             return Known(name.lower())
         if name in self._catalogue.dtypes and last in {"torch", "jnp", "numpy"}:
             return Known(name)
-        return Imported(f"{owner.name}.{name}")
+        return self._resolved(Imported(f"{owner.name}.{name}", owner.path))
 
     def _inner(self, owner: Block, node: ast.Attribute) -> Block:
         """Return the block at an attribute of which nothing was said yet."""
@@ -488,21 +637,21 @@ class Interpreter:
         if isinstance(owner, Imported) and owner.name == "os.environ":
             name = key.value if isinstance(key, Known) else "a variable"
             return Unknown(f"{name} of the environment")
-        return Unknown(_shown(node))
+        return Unknown(self._shown(node))
 
     def _dict(self, node: ast.Dict, scope: Names) -> Evaluated:
         block = Block(position(node), self._branches)
         for key_node, value_node in zip(node.keys, node.values, strict=True):
             value = self._expression(value_node, scope)
             if key_node is None:
-                spread(block, value, value_node.lineno)
+                spread(block, value, self._at(value_node))
                 continue
             key = self._expression(key_node, scope)
             if isinstance(key, Known) and isinstance(key.value, str | int):
                 at = position(key_node)
                 block.entries[key.value] = BlockEntry(value, at, position(value_node))
             else:
-                block.open_reason = f"line {key_node.lineno} sets a key not known here"
+                block.open_reason = f"{self._at(key_node)} sets a key not known here"
         return block
 
     def _list(self, node: ast.List | ast.Tuple, scope: Names) -> Evaluated:
@@ -514,6 +663,9 @@ class Interpreter:
                 block.open_reason = "a list with parts that are not known"
             block.entries[len(block.entries)] = BlockEntry(value, None, position(item))
         return block
+
+    def _set_of(self, node: ast.Set, scope: Names) -> Evaluated:
+        return set_of([self._expression(item, scope) for item in node.elts])
 
     def _joined_text(self, node: ast.JoinedStr, scope: Names) -> Evaluated:
         parts: list[Evaluated] = []
@@ -545,10 +697,17 @@ class Interpreter:
 
     def _compare(self, node: ast.Compare, scope: Names) -> Evaluated:
         left = self._expression(node.left, scope)
-        others = [self._expression(item, scope) for item in node.comparators]
-        if len(others) == 1:
-            return compared(node.ops[0], left, others[0])
-        return Unknown("a chain of comparisons")
+        parts: list[Evaluated] = []
+        for operator, item in zip(node.ops, node.comparators, strict=True):
+            right = self._expression(item, scope)
+            parts.append(compared(operator, left, right))
+            left = right
+        if len(parts) == 1:
+            return parts[0]
+        if all(isinstance(part, Known) for part in parts):
+            is_true = all(isinstance(part, Known) and part.value for part in parts)
+            return Known(is_true, condition_of(*parts))
+        return first_unknown(*parts)
 
     def _boolean(self, node: ast.BoolOp, scope: Names) -> Evaluated:
         values = [self._expression(item, scope) for item in node.values]
@@ -556,6 +715,10 @@ class Interpreter:
         for value in values[:-1]:
             if isinstance(value, Block) and value.entries and stops_at:
                 return value
+            if isinstance(value, Block) and truth_of(value) is not None:
+                if truth_of(value) is stops_at:
+                    return value
+                continue
             if not isinstance(value, Known):
                 return first_unknown(value)
             if bool(value.value) is stops_at:
@@ -575,7 +738,88 @@ class Interpreter:
             if condition.only_if and isinstance(chosen, Known):
                 return chosen._replace(only_if=condition.only_if)
             return chosen if not condition.only_if else first_unknown(chosen)
-        return first if is_same(first, second) else Unknown(_shown(node))
+        return first if is_same(first, second) else Unknown(self._shown(node))
+
+    def _comprehension(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: Names,
+    ) -> Evaluated:
+        """Go through lists that are known; of any other nothing is."""
+        block = Block(position(node), self._branches)
+        block.is_list = not isinstance(node, ast.DictComp)
+        inner = Names(scope)
+        outer, self._branches = self._branches, (*self._branches, self._steps)
+        unknown = self._collect(node, 0, inner, block)
+        self._branches = outer
+        if unknown is None and isinstance(node, ast.SetComp):
+            return set_of([entry.value for entry in block.entries.values()])
+        return unknown or block
+
+    def _collect(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        level: int,
+        scope: Names,
+        block: Block,
+    ) -> Unknown | None:
+        """Add what a comprehension gives to a block; return why that is not known."""
+        if level == len(node.generators):
+            return self._gather(node, scope, block)
+        generator = node.generators[level]
+        source = self._expression(generator.iter, scope)
+        items = items_of(source)
+        if items is None or len(items) > LONGEST_LIST:
+            for name in _assigned(generator):
+                scope.names[name] = Unknown(f"{name} goes through a list")
+            for condition in generator.ifs:
+                self._expression(condition, scope)
+            self._collect(node, level + 1, scope, Block(None))
+            return Unknown(self._shown(node))
+        for item in items:
+            self._bind(generator.target, item, scope)
+            wanted = self._is_wanted(generator, scope)
+            if wanted is None and not isinstance(node, ast.DictComp):
+                return Unknown(f"{self._at(node)} may leave parts out")
+            if wanted is False:
+                continue
+            before = {*block.entries} if wanted is None else None
+            unknown = self._collect(node, level + 1, scope, block)
+            if unknown is not None:
+                return unknown
+            for key in block.entries.keys() - before if before is not None else ():
+                reason = Unknown(f"{self._at(node)} may leave it out")
+                block.entries[key] = block.entries[key]._replace(value=reason)
+        return None
+
+    def _is_wanted(self, generator: ast.comprehension, scope: Names) -> bool | None:
+        """Return whether the conditions of a comprehension hold; None if not known."""
+        for condition in generator.ifs:
+            is_true = truth_of(self._expression(condition, scope))
+            if not is_true:
+                return is_true
+        return True
+
+    def _gather(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: Names,
+        block: Block,
+    ) -> Unknown | None:
+        """Add one item of a comprehension to a block."""
+        if len(block.entries) >= LONGEST_LIST:
+            return Unknown("a list that is too long")
+        if not isinstance(node, ast.DictComp):
+            value, at = self._expression(node.elt, scope), position(node.elt)
+            block.entries[len(block.entries)] = BlockEntry(value, None, at)
+            return None
+        key = self._expression(node.key, scope)
+        value = self._expression(node.value, scope)
+        if not isinstance(key, Known) or not isinstance(key.value, str | int):
+            return Unknown(self._shown(node))
+        at = position(node.key)
+        block.entries[key.value] = BlockEntry(value, at, position(node.value))
+        return None
 
     def _named(self, node: ast.NamedExpr, scope: Names) -> Evaluated:
         value = self._expression(node.value, scope)
@@ -588,14 +832,14 @@ class Interpreter:
     # Calls
 
     def _call(self, node: ast.Call, scope: Names) -> Evaluated:
-        callee = self._expression(node.func, scope)
+        callee = self._callee(node.func, scope)
         arguments = [self._expression(item, scope) for item in node.args]
         named: dict[str, Evaluated] = {}
         block = Block(position(node), self._branches)
         for keyword in node.keywords:
             value = self._expression(keyword.value, scope)
             if keyword.arg is None:
-                spread(block, value, keyword.value.lineno)
+                spread(block, value, self._at(keyword.value))
                 continue
             line, column, *_ = position(keyword) or (0, 0)
             at = (line, column, line, column + len(keyword.arg.encode()))
@@ -606,7 +850,7 @@ class Interpreter:
         if isinstance(node.func, ast.Name) and node.func.id == "exec":
             for name, value in self.module.names.items():
                 if isinstance(value, Known | Block):
-                    reason = f"exec in line {node.lineno} may set {name}"
+                    reason = f"exec in {self._at(node)} may set {name}"
                     self.module.names[name] = Unknown(reason)
         self._handed.update(
             item.node for item in arguments if isinstance(item, LocalFunction)
@@ -617,7 +861,19 @@ class Interpreter:
             return self._call_method(callee, arguments, block, node)
         if isinstance(callee, Imported | LocalClass):
             return self._call_name(callee, arguments, block, node)
-        return self._given(_shown(node.func), node)
+        return self._given(self._shown(node.func), node)
+
+    def _callee(self, node: ast.expr, scope: Names) -> Evaluated:
+        """Return what is called; of an object, a method of that name."""
+        if not isinstance(node, ast.Attribute):
+            return self._expression(node, scope)
+        owner = self._expression(node.value, scope)
+        if not isinstance(owner, Block):
+            return self._attribute_of(owner, node)
+        entry = owner.entries.get(node.attr)
+        if entry is None or (isinstance(entry.value, Block) and not owner.is_built):
+            return Method(owner, node.attr)
+        return entry.value
 
     def _given(self, name: str, node: ast.AST) -> Block:
         """Return what a call gives of which nothing is known."""
@@ -641,6 +897,8 @@ class Interpreter:
             self._build_own(callee, arguments, block)
         call = self._tabulated(callee)
         if call is None:
+            if arguments and not block.entries:
+                block.open_reason = f"{block.name} is given arguments without names"
             return block if block.is_built else self._given(block.name, node)
         block.is_built = not call.is_open
         for name, value in zip(call.positional, arguments, strict=False):
@@ -648,14 +906,20 @@ class Interpreter:
             block.entries.setdefault(name, BlockEntry(value, at, at))
         if call.is_open:
             block.open_reason = f"what {call.names[0]} sets is not in this file"
-        if call.recorded == "argument":
-            for name in call.argument:
-                entry = block.entries.get(name)
-                if entry is not None and isinstance(entry.value, Block):
-                    self._record(call, entry.value, (position(node),))
-        elif call.recorded != "returned":
-            self._record(call, block, (position(node),))
+        self._record_call(call, block, node)
         return block
+
+    def _record_call(self, call: PythonCall, block: Block, node: ast.Call) -> None:
+        """Keep what a call, or one of its arguments, states."""
+        if call.recorded == "returned":
+            return
+        if call.recorded != "argument":
+            self._record(call, block, node)
+            return
+        for name in call.argument:
+            entry = block.entries.get(name)
+            if entry is not None and isinstance(entry.value, Block):
+                self._record(call, entry.value, node)
 
     def _build(
         self, callee: Imported, arguments: Sequence[Evaluated], block: Block
@@ -695,17 +959,47 @@ class Interpreter:
         owner = method.of
         if isinstance(owner, OptionParser):
             return self._call_parser(owner, method.name, arguments, block)
+        if isinstance(owner, Known):
+            return text_method(owner, method.name, arguments)
         if method.name in self._catalogue.chained and arguments:
             return self._chain(owner, method.name, arguments, node)
-        if method.name == "update" and not owner.is_list:
-            return self._update(owner, arguments, block, node)
-        if method.name == "get" and arguments and isinstance(arguments[0], Known):
+        value = self._read_block(owner, method.name, arguments)
+        if value is None:
+            value = self._change_block(owner, method.name, arguments, block, node)
+        return value or self._given(self._shown(node.func), node)
+
+    def _read_block(
+        self, owner: Block, name: str, arguments: Sequence[Evaluated]
+    ) -> Evaluated | None:
+        """Return what a method of a mapping or list gives, if it only reads it."""
+        if name == "get" and arguments and isinstance(arguments[0], Known):
             return item_of(owner, arguments)
-        if method.name == "copy":
+        if name == "copy":
             return owner.copied(self._branches)
-        if method.name.startswith(("set", "pop", "append", "extend", "insert")):
-            owner.open_reason = f"line {node.lineno} changes it by {method.name}()"
-        return self._given(_shown(node.func), node)
+        if name in {"items", "keys", "values"} and not owner.is_built:
+            return view_of(owner, name)
+        return None
+
+    def _change_block(
+        self,
+        owner: Block,
+        name: str,
+        arguments: Sequence[Evaluated],
+        named: Block,
+        node: ast.Call,
+    ) -> Evaluated | None:
+        """Change a mapping or a list by a method; return what that gives, if known."""
+        if name == "update" and not owner.is_list:
+            return self._update(owner, arguments, named, node)
+        is_here = self._branches == owner.branches[: len(self._branches)]
+        is_here = is_here and len(owner.entries) < LONGEST_LIST
+        if name == "append" and owner.is_list and arguments and is_here:
+            at = position(node.args[0])
+            owner.entries[len(owner.entries)] = BlockEntry(arguments[0], None, at)
+            return Known(None)
+        if name.startswith(("set", "pop", "append", "extend", "insert")):
+            owner.open_reason = f"{self._at(node)} changes it by {name}()"
+        return None
 
     def _chain(
         self, owner: Block, name: str, arguments: Sequence[Evaluated], node: ast.Call
@@ -731,7 +1025,7 @@ class Interpreter:
         """Set what `update` of a mapping is given."""
         given = Block(named.at)
         for value in (*arguments, named):
-            spread(given, value, node.lineno)
+            spread(given, value, self._at(node))
         for key, entry in given.entries.items():
             self._set(owner, key, entry.value, entry.key, node)
         owner.open_reason = owner.open_reason or given.open_reason
@@ -749,7 +1043,13 @@ class Interpreter:
             add_option(parser, arguments, named)
         elif name == "set_defaults":
             for key, value in named.items():
-                parser.options[str(key)] = fallback(value, f"--{key} is not given")
+                option = parser.options.get(key)
+                flag = f"--{key}"
+                parser.options[key] = (
+                    ParserOption((flag,), value)
+                    if option is None
+                    else option._replace(default=value)
+                )
         elif name in _PARSING:
             return self._parsed(parser, name)
         elif name in {"add_argument_group", "add_mutually_exclusive_group"}:
@@ -760,7 +1060,8 @@ class Interpreter:
         """Return what a parser gives: its options, or objects of its classes."""
         options = Block(None, self._branches)
         options.is_built = not parser.classes
-        for key, value in parser.options.items():
+        for key, option in parser.options.items():
+            value = value_of(option, self._command_line)
             options.entries[key] = BlockEntry(value, None, None)
         if not parser.classes and name != "parse_known_args":
             return options
@@ -778,10 +1079,24 @@ class Interpreter:
             return Unknown("what the command line gives")
         block = Block(None, self._branches, item.node.name)
         block.is_built = True
+        kinds = self._kinds(item)
         for key, value in self._fields(item).items():
-            given = fallback(value, f"--{key} is not given")
+            switch = True if kinds.get(key) == "bool" else None
+            option = ParserOption((f"--{key}",), value, kinds.get(key, ""), switch)
+            given = value_of(option, self._command_line)
             block.entries[key] = BlockEntry(given, None, None)
         return block
+
+    def _kinds(self, owner: LocalClass) -> dict[str, str]:
+        """Return of which types the fields of a class of the file are."""
+        kinds: dict[str, str] = {}
+        for base in owner.bases:
+            if isinstance(base, LocalClass) and base is not owner:
+                kinds.update(self._kinds(base))
+        for item in owner.node.body:
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                kinds[item.target.id] = kind_of(item.annotation)
+        return kinds
 
     def _fields(self, owner: LocalClass) -> dict[str, Evaluated]:
         """Return the fields of a class of the file with their defaults."""
@@ -810,7 +1125,7 @@ class Interpreter:
     def _default_of(self, node: ast.expr | None, name: str, scope: Names) -> Evaluated:
         if node is None:
             return Unknown(f"{name} has no default")
-        if isinstance(node, ast.Call) and _shown(node.func).endswith("ield"):
+        if isinstance(node, ast.Call) and self._shown(node.func).endswith("ield"):
             for keyword in node.keywords:
                 if keyword.arg == "default":
                     return self._expression(keyword.value, scope)
@@ -835,10 +1150,12 @@ class Interpreter:
         self._parameters(node, scope, arguments, named, is_hidden=is_hidden)
         self._returned.append([])
         self._depth += 1
-        self._block(node.body, scope)
+        is_left = self._block(node.body, scope)
         self._depth -= 1
         self._active.pop()
         values = self._returned.pop()
+        if values and not is_left:
+            values.append(Known(None))
         if len(values) == 1:
             return values[0]
         if values and all(is_same(values[0], value) for value in values[1:]):
@@ -911,9 +1228,19 @@ class Interpreter:
                 names += [item.name, f"{root}.{callee.node.name}"]
         return next(filter(None, map(self._catalogue.find, names)), None)
 
-    def _record(self, call: PythonCall, block: Block, at: tuple[object, ...]) -> None:
-        recorded = self.recorded.setdefault(at, [])
-        recorded.append(Recorded(call, block))
+    def _record(self, call: PythonCall, block: Block, node: ast.AST) -> None:
+        """Keep a configuration that a line of the file itself makes."""
+        at = position(node) or (1, 0, 1, 0)
+        if self.modules.is_other(at[0]):
+            return
+        made = block.at
+        if made is not None and not self.modules.is_other(made[0]):
+            place = made
+        else:
+            place = (at[0], at[1], at[0], at[1])
+        function = node.name if isinstance(node, _Definition) else ""
+        record = Recorded(call, block, place, function)
+        self.recorded.setdefault(at, []).append(record)
 
 
 def _end_of(node: ast.Attribute) -> Position | None:
@@ -942,15 +1269,11 @@ def _assigned(node: ast.AST) -> set[str]:
     }
 
 
-_LONGEST_SHOWN = 60
-
-
-def _shown(node: ast.expr) -> str:
-    """Return an expression as it may be written, cut where it is long."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return f"{_shown(node.value)}.{node.attr}"[-_LONGEST_SHOWN:]
-    if isinstance(node, ast.Call):
-        return f"{_shown(node.func)}(...)"
-    return f"an expression of line {getattr(node, 'lineno', 0)}"
+def _rebound(tree: ast.Module) -> frozenset[str]:
+    """Return the names of a module that its functions set anew."""
+    return frozenset(
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    )

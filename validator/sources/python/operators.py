@@ -3,10 +3,18 @@
 import ast
 import operator
 from collections.abc import Callable, Container, Sequence
+from typing import TypeGuard
 
-from speccheck.validator.sources.python.values import Block, Evaluated, Known, Unknown
+from speccheck.validator.sources.python.values import (
+    Block,
+    Evaluated,
+    Known,
+    Unknown,
+    truth_of,
+)
 
 LONGEST_TEXT = 10_000  # characters that a text is worked out to
+LONGEST_LIST = 2_000  # items that a list is worked out to
 _LARGEST = 10**18  # as of the arithmetic of other configurations
 _HIGHEST_POWER = 64
 
@@ -70,6 +78,10 @@ def condition_of(*values: Evaluated) -> str:
 def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluated:
     """Return what an operator makes of two values."""
     calculate = _BINARY.get(type(operator))
+    if isinstance(operator, ast.Add) and _is_list(left) and _is_list(right):
+        if len(left.entries) + len(right.entries) > LONGEST_LIST:
+            return Unknown("a list that is too long")
+        return _joined(left, right)
     if not isinstance(left, Known) or not isinstance(right, Known):
         return first_unknown(left, right)
     if calculate is None or not (_is_small(left.value) and _is_small(right.value)):
@@ -80,16 +92,63 @@ def binary(operator: ast.operator, left: Evaluated, right: Evaluated) -> Evaluat
     return _calculated(calculate, (left, right))
 
 
+def _is_list(value: Evaluated) -> TypeGuard[Block]:
+    return isinstance(value, Block) and value.is_list and not value.open_reason
+
+
+def _joined(left: Block, right: Block) -> Block:
+    """Return the list of the items of two."""
+    result = Block(left.at, left.branches)
+    result.is_list = True
+    entries = (*left.entries.values(), *right.entries.values())
+    result.entries = dict(enumerate(entries))
+    return result
+
+
 def compared(operator: ast.cmpop, left: Evaluated, right: Evaluated) -> Evaluated:
     """Return what a comparison of two values says."""
     compare = _COMPARED.get(type(operator))
+    is_identity = isinstance(operator, ast.Is | ast.IsNot)
+    is_none = isinstance(right, Known) and right.value is None
+    if is_identity and is_none and _is_object(left):
+        return Known(isinstance(operator, ast.IsNot))
+    if isinstance(operator, ast.In | ast.NotIn) and isinstance(right, Block):
+        return _member(operator, left, right)
     if isinstance(left, Known) and isinstance(right, Known) and compare is not None:
         return _calculated(compare, (left, right))
     return first_unknown(left, right)
 
 
+def _is_object(value: Evaluated) -> bool:
+    """Tell whether a value is surely something, not what a function may give."""
+    return isinstance(value, Block) and (
+        value.is_built or value.is_list or not value.name
+    )
+
+
+def _member(operator: ast.cmpop, left: Evaluated, right: Block) -> Evaluated:
+    """Return whether a value is in a list, or a key in a mapping."""
+    if not isinstance(left, Known) or right.is_built or right.name:
+        return first_unknown(left, right)
+    members: list[Evaluated] = (
+        [entry.value for entry in right.entries.values()]
+        if right.is_list
+        else [Known(key) for key in right.entries]
+    )
+    known = [item for item in members if isinstance(item, Known)]
+    is_in = any(item.value == left.value and not item.only_if for item in known)
+    if not is_in and (right.open_reason or len(known) < len(members)):
+        return first_unknown(*members, right)
+    if not is_in and any(item.only_if for item in known):
+        return Unknown("a list of values that hold only where no others are given")
+    return Known(is_in is isinstance(operator, ast.In), condition_of(left))
+
+
 def negated(operator: ast.unaryop, value: Evaluated) -> Evaluated:
     """Return what a sign or `not` makes of a value."""
+    if isinstance(operator, ast.Not) and isinstance(value, Block):
+        is_true = truth_of(value)
+        return first_unknown(value) if is_true is None else Known(not is_true)
     if not isinstance(value, Known):
         return first_unknown(value)
     if isinstance(operator, ast.Not):

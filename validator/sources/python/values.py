@@ -88,9 +88,16 @@ class Block:
 
 
 class Imported(Record):
-    """A name of another module, or an attribute of one."""
+    """A name of another module, or an attribute of one.
+
+    Attributes:
+        name: dotted; begins with as many dots as the import is relative by.
+        path: of the file that imports it.
+
+    """
 
     name: str
+    path: str = ""
 
 
 class LocalFunction:
@@ -121,6 +128,23 @@ class LocalClass:
         self.scope = scope
 
 
+class ParserOption(Record):
+    """An option of a command line.
+
+    Attributes:
+        flags: as they may be given, the long one first.
+        default: None where there is none.
+        kind: the type of its value: int, float, str, bool; empty where not known.
+        switch: what it is where it is given without a value.
+
+    """
+
+    flags: tuple[str, ...]
+    default: "Evaluated | None"
+    kind: str = "str"
+    switch: bool | None = None
+
+
 class OptionParser:
     """A parser of command lines with its options, or with the classes it fills."""
 
@@ -128,14 +152,14 @@ class OptionParser:
 
     def __init__(self, classes: tuple["Evaluated", ...] = ()) -> None:
         """Start without options."""
-        self.options: dict[str, Evaluated] = {}
+        self.options: dict[str, ParserOption] = {}
         self.classes = classes
 
 
 class Method(Record):
     """A method of an object, not called yet."""
 
-    of: "Block | OptionParser"
+    of: "Block | OptionParser | Known"
     name: str
 
 
@@ -154,11 +178,25 @@ Evaluated = (
 class Names:
     """The names of a module, a class or a function."""
 
-    __slots__ = ("above", "names")
+    __slots__ = ("above", "names", "path", "rebound")
 
-    def __init__(self, above: "Names | None" = None) -> None:
-        """Start empty, inside another one."""
+    def __init__(
+        self,
+        above: "Names | None" = None,
+        path: str = "",
+        rebound: frozenset[str] = frozenset(),
+    ) -> None:
+        """Start empty, inside another one or for a module of that path.
+
+        Args:
+            above: the names around these.
+            path: of the file.
+            rebound: names of a module that its functions set anew.
+
+        """
         self.above = above
+        self.path: str = above.path if above is not None else path
+        self.rebound = rebound
         self.names: dict[str, Evaluated] = {}
 
     def find(self, name: str) -> Evaluated | None:
@@ -201,6 +239,26 @@ def is_same(left: Evaluated, right: Evaluated, levels: int = 8) -> bool:
             and levels > 0
         )
     return isinstance(left, Imported) and left == right
+
+
+def truth_of(value: Evaluated) -> bool | None:
+    """Return whether a condition takes a value for true; None where it is not known."""
+    if isinstance(value, Known):
+        return None if value.only_if else bool(value.value)
+    if not isinstance(value, Block) or value.is_built or value.name:
+        return None
+    if value.entries:
+        return True
+    return None if value.open_reason else False
+
+
+def items_of(value: Evaluated) -> list[Evaluated] | None:
+    """Return what a loop goes through; None where it is not known."""
+    if not isinstance(value, Block) or value.open_reason or value.name:
+        return None
+    if value.is_list:
+        return [entry.value for entry in value.entries.values()]
+    return [Known(key) for key in value.entries]
 
 
 def changed(

@@ -6,7 +6,7 @@ and get_argument). `#SLURM` is read in the same way, with a complaint.
 """
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.shell.script import Directive, Lines
+from speccheck.validator.sources.shell.script import MAX_CHARACTERS, Directive, Lines
 from speccheck.validator.sources.shell.syntax import Origins
 
 _MARK, _OLD_MARK = "#SBATCH", "#SLURM"
@@ -98,6 +98,7 @@ def doubtful_directives(text: str) -> list[tuple[Directive, str]]:
     into another one belongs to that.
     """
     result: list[tuple[Directive, str]] = []
+    text = text[:MAX_CHARACTERS]
     lines = Lines(text)
     position, begun, word = 0, False, ""
     while position < len(text):

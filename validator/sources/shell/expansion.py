@@ -377,12 +377,11 @@ class Expander:
                 out.add(span, part.start, part.end)
 
     def _printed(self, part: Printed, out: _Fields, *, resolved: bool) -> None:
-        """Emit what `echo` prints, with a blank for each end of a line."""
+        """Emit what `echo` prints, with a blank for each end of a line, or `cat`."""
         for placed in self.value(part.words):
             span, start, end = placed
-            span = span._replace(
-                text=span.text.replace("\n", " "), resolved=span.resolved and resolved
-            )
+            text = span.text if part.keeps_lines else span.text.replace("\n", " ")
+            span = span._replace(text=text, resolved=span.resolved and resolved)
             if part.quoted:
                 out.add(span, start, end)
             else:

@@ -221,6 +221,10 @@ class Intake:
         """Return what a file sets that a launcher reads where there is one."""
         return self.entries(name) or []
 
+    def cut_off(self, how: str) -> None:
+        """Note that the script itself is not read to its end."""
+        self._note(f"{self._name} {how}; what follows")
+
     def loads(self, spans: Sequence[TextSpan]) -> None:
         """Note `module load`, whose modulefiles are those of the cluster."""
         name, *rest = (span.text for span in spans)

@@ -6,7 +6,7 @@ copy of the variables, and what they leave different is unknown afterwards. Func
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
 from types import MappingProxyType
@@ -240,6 +240,23 @@ def reads_script(spans: Sequence[TextSpan]) -> bool:
     return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
 
 
+def _parameters(block: Block) -> Iterator[Parameter]:
+    """Yield the variables that the tests of a condition name."""
+    waiting: list[Statement] = [*block]
+    while waiting:
+        statement = waiting.pop()
+        if isinstance(statement, AndOr):
+            waiting += [
+                statement.first,
+                *(following for _, following in statement.rest),
+            ]
+        elif isinstance(statement, Pipeline):
+            waiting += statement.parts
+        elif isinstance(statement, Simple | Test):
+            for word in statement.words:
+                yield from (part for part in word.parts if isinstance(part, Parameter))
+
+
 Answer = bool | None  # of a test; None where the text alone does not say
 
 
@@ -323,8 +340,7 @@ class Flow:
         self.block(self.parser(text).script())
         self._uncalled_functions()
         if self.expander.exhausted:
-            message = "the script expands to more than is read; what follows is unknown"
-            self.report(message, len(text))
+            self.intake.cut_off("expands to more than is read")
         variables = {
             name: self.assignment(name, variable)
             for name, variable in root.changes.items()
@@ -454,7 +470,8 @@ class Flow:
             if outcome is CommandOutcome.FAILS:
                 continue
             if outcome is CommandOutcome.HOLDS and not branches:
-                return self._unless_refused(self._under(body, self._rests_on))
+                outcome = self._under(body, self._rests_on)
+                return self._unless_refused(outcome, condition)
             branches.append(self._branch([body]))
             if outcome is CommandOutcome.HOLDS:
                 self._join(branches, may_skip=False)
@@ -465,14 +482,21 @@ class Flow:
         self._join(branches, may_skip=False)
         return CommandOutcome.LIKELY
 
-    def _unless_refused(self, outcome: CommandOutcome) -> CommandOutcome:
+    def _unless_refused(
+        self, outcome: CommandOutcome, condition: Block
+    ) -> CommandOutcome:
         """Go on behind a check that fails: what it asks for is filled in by hand.
 
-        `if [ -z "$IMAGE" ]; then exit 1; fi` below `IMAGE=""`.
+        `if [ -z "$IMAGE" ]; then exit 1; fi` below `IMAGE=""`. What it is then is not
+        known.
         """
         scope = self.expander.scope
         if scope.stopped == _REFUSED:
             scope.stopped = ""
+            for part in _parameters(condition):
+                variable = scope.get(part.name)
+                if variable is not None and variable.is_set and not variable.text():
+                    self.forget_value(part.name, (part.start, part.end))
         return outcome
 
     def _for(self, statement: For) -> CommandOutcome:
@@ -644,7 +668,7 @@ class Flow:
         if name.startswith("--") and simple.words[0].text == name:
             message = f"{name} is read as a command: the line before has ended it"
             self.report(message, simple.start)
-        self._keep_written(simple, spans)
+        self._keep_written(simple, fields, spans)
         command = self._command(simple, spans)
         self.commands.append(command)
         if name in SOURCING:
@@ -727,11 +751,17 @@ class Flow:
             result += self.intake.beside(_DEEPSPEED_FILE)
         return result
 
-    def _keep_written(self, simple: Simple, spans: Sequence[TextSpan]) -> None:
-        """Keep a here-document that goes to a file: `cat > run.sh <<EOF`."""
+    def _keep_written(
+        self, simple: Simple, fields: Sequence[Field], spans: Sequence[TextSpan]
+    ) -> None:
+        """Keep what goes to a file: `cat > run.sh <<EOF`, `echo "$SCRIPT" > run.sh`."""
         names = [self.expander.span(word).text for word in simple.outputs]
         self.intake.outputs.update(dict.fromkeys(names))
         if not simple.documents:
+            is_script = len(spans) == 2 and "\n" in spans[1].text  # noqa: PLR2004 - echo and its text
+            if spans[0].text == "echo" and is_script:
+                for name in names:
+                    self.intake.write(name, fields[1].placed)
             return
         if base_name(spans[0].text) == "tee":
             names += [span.text for span in spans[1:] if span.text[:1] != "-"]
@@ -1223,7 +1253,7 @@ def parse_script(
     """
     flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known, find, name)
     if len(text) > MAX_CHARACTERS:
-        flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
+        flow.intake.cut_off(f"is read up to character {MAX_CHARACTERS:,} alone")
     if "\r\n" in text:
         flow.report("lines end with a carriage return, which a shell does not skip", 0)
     return flow.script()

@@ -86,6 +86,7 @@ _REDIRECTION = lazy_pattern(
 _STATEMENT_LINE = lazy_pattern(r"^[A-Za-z_]", re.MULTILINE)
 # `$(echo "$ARGS" | tr '\\n' ' ' | sed 's/  \\+/ /g')` prints its words on one line.
 _ECHO = lazy_pattern(r"[ \t\n]*echo[ \t]+(?:-n[ \t]+)?(?!-)")
+_CAT = lazy_pattern(rf"[ \t\n]*cat[ \t]*<<(-?)[ \t]*(['\"\\]?)({_NAME})['\"]?[ \t]*\n")
 _OF_BLANKS = lazy_pattern(
     r"(?:[ \t\n]*\|[ \t]*(?:tr[ \t]+(?:-s[ \t]+)?'(?:\\n| )+'(?:[ \t]+' ')?"
     r"|sed[ \t]+(?:-[Er][ \t]+)?'s/ +\\?[+*]?/ /g'|xargs))*[ \t\n]*"
@@ -359,6 +360,8 @@ class Parser:
             parts.append(Opaque("".join(text[position:end].split()), *place, quoted))
         elif (words := self._printed(position + 2, end - 1)) is not None:
             parts.append(Printed(words, *place, quoted))
+        elif (words := self._document_in(position + 2, end - 1)) is not None:
+            parts.append(Printed(words, *place, quoted, keeps_lines=True))
         else:
             parts.append(Opaque("$(...)", *place, quoted))
         return end
@@ -375,6 +378,21 @@ class Parser:
         after, self.position = self.position, before
         if word is None or _OF_BLANKS.fullmatch(self.text, after, end) is None:
             return None
+        return word
+
+    def _document_in(self, start: int, end: int) -> WordSyntax | None:
+        """Read the here-document of `cat <<EOF`, where nothing else stands beside."""
+        head = _CAT.match(self.text, start, end)
+        if head is None or self._depth >= _MAX_DEPTH:
+            return None
+        last = document_end(self.text, head.end(), head[3], tabs=bool(head[1]))
+        if last < 0 or self.text[last + len(head[3]) : end].strip():
+            return None
+        if head[2]:
+            return self.plain(head.end(), last)
+        self._depth += 1
+        word = self.data(head.end(), last)
+        self._depth -= 1
         return word
 
     def closing(self, position: int) -> int:

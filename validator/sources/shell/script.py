@@ -238,8 +238,8 @@ def _template_lines(text: str) -> Iterator[int]:
 
 
 SOURCING = frozenset({"source", "."})
-# Scripts that people write have some kilobytes; this one is data.
-MAX_CHARACTERS = 5_000_000
+# Scripts that people write have some kilobytes; one of this size is data.
+MAX_CHARACTERS = 300_000
 
 # "Change for multinode config", "adjust to your cluster", "modify these as needed".
 _ASKS_FOR_CHANGE = lazy_pattern(

@@ -238,12 +238,16 @@ class Opaque(Record):
 
 
 class Printed(Record):
-    """A substitution that only prints its words: `$(echo "$ARGS" | xargs)`."""
+    """A substitution that only prints its words: `$(echo "$ARGS" | xargs)`.
+
+    keeps_lines: the ends of lines stay, as of `$(cat <<EOF ...)`.
+    """
 
     words: "WordSyntax"
     start: int
     end: int
     quoted: bool
+    keeps_lines: bool = False
 
 
 Part = Literal | Parameter | Arithmetic | Opaque | Printed
