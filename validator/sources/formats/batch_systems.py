@@ -74,7 +74,7 @@ class _Given(Record):
     texts: Mapping[str, str]
     places: Mapping[str, Place]
 
-    def count(self, *names: str) -> int | None:
+    def number(self, *names: str) -> int | None:
         name = next((item for item in names if item in self.texts), "")
         text = self.texts.get(name, "").strip()
         return int(text) if text.isdecimal() and int(text) > 0 else None
@@ -179,9 +179,9 @@ def _of_pbs(given: _Given) -> BatchRequest:
 
 def _of_lsf(given: _Given) -> BatchRequest:
     """Read `-n 16 -R "span[ptile=8]" -gpu "num=8"`, and `-nnodes 2`."""
-    slots = given.count("-n")
+    slots = given.number("-n")
     share = _PER_HOST.search(given.texts.get("-R", ""))
-    nodes = given.count("-nnodes")
+    nodes = given.number("-nnodes")
     at = given.at("-nnodes") if nodes else given.at("-n", "-R")
     note = f"-nnodes {nodes}"
     if nodes is None and slots and share and int(share[1]):
@@ -198,12 +198,12 @@ def _of_lsf(given: _Given) -> BatchRequest:
 def _of_flux(given: _Given) -> BatchRequest:
     """Read `-N 2 -n 16 -g 1`, or `--tasks-per-node` and `--gpus-per-node`."""
     at = given.at("-N", "--nodes", "-n", "--ntasks", "--nslots")
-    nodes = given.count("-N", "--nodes")
-    total = given.count("-n", "--ntasks", "--nslots")
-    tasks = given.count("--tasks-per-node")
+    nodes = given.number("-N", "--nodes")
+    total = given.number("-n", "--ntasks", "--nslots")
+    tasks = given.number("--tasks-per-node")
     if tasks is None and nodes and total and total % nodes == 0:
         tasks = total // nodes
-    gpus, share = given.count("--gpus-per-node"), given.count("-g", "--gpus-per-task")
+    gpus, share = given.number("--gpus-per-node"), given.number("-g", "--gpus-per-task")
     note = "--gpus-per-node"
     if gpus is None and share and tasks:
         gpus = tasks * share
@@ -218,9 +218,12 @@ def _of_flux(given: _Given) -> BatchRequest:
 
 def _of_jsrun(given: _Given) -> BatchRequest:
     """Read resource sets: `-n`, `-r` a host, each with `-a` tasks and `-g` GPUs."""
-    sets = given.count("-n", "--nrs")
-    share = given.count("-r", "--rs_per_host")
-    each, gpus = given.count("-a", "--tasks_per_rs"), given.count("-g", "--gpu_per_rs")
+    sets = given.number("-n", "--nrs")
+    share = given.number("-r", "--rs_per_host")
+    each, gpus = (
+        given.number("-a", "--tasks_per_rs"),
+        given.number("-g", "--gpu_per_rs"),
+    )
     if share is None:
         return BatchRequest()
     at = given.at("-n", "--nrs", "-r", "--rs_per_host")
