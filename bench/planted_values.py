@@ -168,6 +168,8 @@ def _faults(
 def _edited(path: Path, text: str, key: StatedKey, new: str) -> str | None:
     """Return the text with another value at a key; None where it stands elsewhere."""
     place = key.value_place
+    if not place.path:  # a word of a command inside the document
+        return None
     documents = load_documents(str(path), text)
     if place.document >= len(documents):
         return None

@@ -212,6 +212,7 @@ def whole(text: str, **values: object) -> Rendered:
         ('{{ not .Values.t | ternary "a" "b" }}', "b"),
         ("{{ (index .Values.l 1) | upper }}", "Q"),
         ("{{ and .Values.t .Values.a }}{{ or .Values.none 5 }}", "35"),
+        ("{{ min .Values.none 8 }}", "${min  8}"),
         ("n: {{ .Release.Name }}-x", "n: ${.Release.Name}-x"),
         ("{{ randAlphaNum 4 | lower }}", "${lower randAlphaNum 4}"),
     ],

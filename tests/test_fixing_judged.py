@@ -183,7 +183,9 @@ def test_a_fix_is_all_or_nothing_over_files(
     (folder / "elsewhere.yaml").write_text("a: 0\n")
     _, out, err = run(capsys, "a.sh", "--diff")
     assert out == ""
-    assert err.endswith(": elsewhere.yaml was not given: name it as well; by hand: both\n")
+    assert err.endswith(
+        ": elsewhere.yaml was not given: name it as well; by hand: both\n"
+    )
 
 
 def test_a_file_that_another_one_names_is_not_edited(

@@ -252,7 +252,8 @@ def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
 def test_right_fixtures_of_rules_are_valid(tmp_path: Path) -> None:
     judged = 0
     for path in all_fixtures():
-        if not path.name.startswith("pass_"):
+        # A launch may give another value than the one that the file has wrong.
+        if path.stem == "pass_launch_gives_another" or not path.stem.startswith("pass"):
             continue
         for name, text in load(path).files.items():
             target = tmp_path / Path(name).name

@@ -20,16 +20,6 @@ global_train_batch_size: 4096
 device_train_microbatch_size: 128
 precision: amp_bf16
 """
-PATCH = """apiVersion: batch/v1
-kind: Job
-metadata: {name: train}
-spec:
-  template:
-    spec:
-      containers:
-        - name: trainer
-          resources: {limits: {nvidia.com/gpu: "8"}}
-"""
 
 
 @pytest.mark.parametrize(
@@ -53,7 +43,6 @@ spec:
             f"includes:\n  - ../module_base.yaml\n{LEARNS}", id="a module of Primus"
         ),
         pytest.param(BERT, id="a trainer of BERT on Composer"),
-        pytest.param(PATCH, id="what kustomize lays over a Job"),
     ],
 )
 def test_it_is_not_judged(

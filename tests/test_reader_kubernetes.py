@@ -312,7 +312,7 @@ def test_job() -> None:
 def test_a_job_may_be_started_six_times_more() -> None:
     spec = """
         template:
-          spec: {containers: [{resources: {limits: {amd.com/gpu: 8}}}]}
+          spec: {containers: [{image: a, resources: {limits: {amd.com/gpu: 8}}}]}
     """
     read = read_object("Job", spec)
     assert read.value("recovery.max_restarts") == 6

@@ -14,6 +14,7 @@ SPEC = """
         {pod}
         containers:
           - resources: {{limits: {{nvidia.com/gpu: 8{limits}}}}}
+            image: a
             {container}
 """
 
@@ -125,7 +126,7 @@ def test_ray_gives_its_pods_memory_at_dev_shm() -> None:
         workerGroupSpecs:
           - replicas: 2
             template:
-              spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}
+              spec: {containers: [{image: a, resources: {limits: {nvidia.com/gpu: 8}}}]}
     """
     read = read_object("RayCluster", spec)
     assert read.value(VOLUME) == "memory"
@@ -141,6 +142,7 @@ def test_a_job_set_may_ask_to_lie_together() -> None:
                   alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/rack
               spec:
                 template:
-                  spec: {containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}
+                  spec:
+                    containers: [{image: a, resources: {limits: {nvidia.com/gpu: 8}}}]
     """
     assert read_object("JobSet", spec).value("cluster.placement_requested") is True

@@ -141,3 +141,23 @@ def test_a_fallback_of_no_amount_allows_no_forecast(
     )
     assert main(["plan", str(tmp_path / "run.sh")]) == 0
     assert "a bug of speccheck" not in capsys.readouterr().err
+
+
+def test_a_system_sets_anew_what_the_common_file_sets(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    texts = {
+        "config_A_64x4.sh": SYSTEM + "export MICRO_BATCH_SIZE=2\n",
+        "config_common.sh": COMMON,
+        "run.sub": BATCH,
+        "conf/custom.yaml": MODEL,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    groups = [
+        group
+        for _, groups in read_plans(Request(arguments=(str(tmp_path),)))
+        for group in groups
+    ]
+    assert [len(group.files) for group in groups] == [4]
+    plan = assemble(groups[0].files, Context()).plan
+    assert plan.value("batch.micro_batch_size").value == 2

@@ -107,7 +107,7 @@ def test_presets_are_read_where_they_lie(tmp_path: Path) -> None:
         "model.layers": (61, "stated"),
         "model.hidden_size": (512, "stated"),
         "batch.micro_batch_size": (4, "stated"),
-        "parallelism.context_parallel_size": (1, "stated"),
+        "parallelism.context_parallel_size": (1, "default"),
         "parallelism.sequence_parallel": (True, "default"),
         "parallelism.expert_parallel_size": (None, "unknown"),
     }

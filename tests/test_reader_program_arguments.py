@@ -34,6 +34,7 @@ def test_megatron_of_swift_is_launched_by_its_environment() -> None:
     assert read_script(READER, SWIFT).values("stated") == {
         "batch.micro_batch_size": 1,
         "batch.sequence_length": 8192,
+        "model.name_of_model": "Qwen-mcore",
         "parallelism.tensor_parallel_size": 4,
     }
     leaves = read_script(LAUNCHER, SWIFT)

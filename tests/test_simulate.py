@@ -287,7 +287,7 @@ def test_a_manifest_of_others_opens_nothing(tmp_path: Path, capsys: Output) -> N
             ("fleet", "--nodes", 1),
             "simulate takes no file: fleet; see --out and --faults",
         ),
-        (("--node", 1), "no option --node: did you mean --nodes?"),
+        (("--node", 1), "simulate has no option --node: it is one of speccheck FILE"),
     ],
 )
 def test_what_is_wrong_is_one_line(

@@ -45,10 +45,10 @@ more than that one did, and give 3 where it is not so; the report names the opti
 - `--min-coverage PERCENT` (setting `min-coverage`): so many of the required checks that
   apply must have run.
 
-A file that another one names - a DeepSpeed file of a configuration, the configuration of
-a launch command - is read with it. In a repository that lacks it, this is a finding;
-outside of a repository, where nothing else can be looked at, it is an input that could not
-be read: 2 in `ci`. Give it, or judge in its repository.
+A file that another one names - a DeepSpeed file of a configuration, the configuration
+of a launch command - is read with it. In a repository that lacks it, this is a finding;
+outside of a repository, where nothing else can be looked at, it is an input that could
+not be read: 2 in `ci`. Give it, or judge in its repository.
 
 Nothing judged is 3 in every profile, also where settings exclude every file or
 `--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for

@@ -6,10 +6,8 @@ computes with a text where a number belongs.
 What passes: values of the type, the choices and the range that the key table of the
 framework lists, in any of the spellings that its loader converts.
 
-What stays open: texts that another tool fills in before the framework reads them,
-choices of a parser that shows itself as a fork's; where a copy of the framework lies
-beside the file, or a script defines keys of its own, words that it may take, none one
-letter off a choice.
+What stays open: texts that another tool fills in; choices of a fork's parser, of a copy
+of the framework beside the file, and of scripts with keys of their own.
 
 Where it does not apply: keys without a type in the table, files of formats without a
 table; numbers and switches written as texts (refused_value_type).
@@ -29,7 +27,6 @@ Good::
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.accepted_values import (
-    Accepted,
     ValueFault,
     shown_value,
     value_fault,
@@ -103,20 +100,15 @@ def _faults(
                 yield file, key, None
                 continue
             fault = value_fault(taken, key.value) if taken is not None else None
-            # several words after a flag that takes one: `--load path to the model`
+            # several words after a flag that takes one: `--load path of model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
-            is_own = has_own_keys and table.is_open(key.path)
-            is_own = is_own and (
-                _is_worded(taken) or isinstance(key.value, list | dict)
-            )
-            if fault is None or is_filler or (is_own and not fault.is_slip):
+            if taken is None or fault is None or is_filler:
+                continue
+            is_other = taken.is_worded or isinstance(key.value, list | dict)
+            is_own = has_own_keys and table.is_open(key.path) and is_other
+            if is_own and not fault.is_slip:
                 continue
             yield file, key, fault
-
-
-def _is_worded(taken: Accepted | None) -> bool:
-    """Return whether only words are taken, which a script may name otherwise."""
-    return taken is not None and not {"boolean", "integer", "number"} & {*taken.types}
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:

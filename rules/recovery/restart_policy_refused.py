@@ -35,6 +35,7 @@ _ALLOWED = ("OnFailure", "Never")
 _FAILURES = "podFailurePolicy"
 _POD = ("template", "spec")
 _SET = "replicatedJobs"
+_RUNS = ("image", "command", "args")
 
 
 @rule(clause="CONF-010")
@@ -50,7 +51,8 @@ def restart_policy_refused(stated: StatedKeys) -> Verdicts:
             failures = keys.get((*at, _FAILURES))
             text = str(policy.value) if policy else ""
             allowed = _ALLOWED[1:] if failures else _ALLOWED
-            if text in allowed or (not text and _is_filled_in(file, failures)):
+            is_open = _is_filled_in(file, failures) or _is_part(keys, (*at, *_POD))
+            if text in allowed or (not text and is_open):
                 yield passed(at=(policy or pod).place)
                 continue
             written = text or "not stated, which means Always"
@@ -65,6 +67,14 @@ def restart_policy_refused(stated: StatedKeys) -> Verdicts:
                 remedy=f"Set restartPolicy: {allowed[-1]}.",
                 fix=_fix(policy, pod, allowed, keys),
             )
+
+
+def _is_part(keys: Mapping[KeyPath, StatedKey], pod: KeyPath) -> bool:
+    """Return whether no container runs anything: kustomize lays it over the whole."""
+    depth = len(pod)
+    return not any(
+        path[:depth] == pod and path[-1] in _RUNS for path in keys if len(path) > depth
+    )
 
 
 def _fix(

@@ -165,8 +165,8 @@ def _release(oracle: Oracle, bound: FrameworkVersion) -> FrameworkVersion:
 
 def _first(reasons: Mapping[str, str], source: str) -> str:
     """Return the reason whose pattern a source holds, or an empty text."""
-    found = (text for where, text in reasons.items() if re.search(where, source))
-    return next(found, "")
+    fitting = (text for where, text in reasons.items() if re.search(where, source))
+    return next(fitting, "")
 
 
 def _argument(oracle: Oracle, row: Mapping[str, Any]) -> str:

@@ -109,9 +109,9 @@ def _framework_row(name: str, rows: Sequence[Constraint], confirmed: set[str]) -
     cells = (
         len(rows),
         len(errors),
-        _told(errors),
+        _share_judged(errors),
         len(others),
-        _told(others),
+        _share_judged(others),
         len(relations),
         sum(any(id_ in confirmed for id_ in _ids(row)) for row in relations),
         sum(row.status == "open" for row in rows),
@@ -123,9 +123,9 @@ def _ids(row: Constraint) -> list[str]:
     return [part.strip() for part in row.where.split(",")]
 
 
-def _told(rows: Sequence[Constraint]) -> str:
-    told = sum(row.status in JUDGED for row in rows)
-    return f"{told / len(rows):.0%}" if rows else "-"
+def _share_judged(rows: Sequence[Constraint]) -> str:
+    judged = sum(row.status in JUDGED for row in rows)
+    return f"{judged / len(rows):.0%}" if rows else "-"
 
 
 def _share(part: int, whole: int) -> str:

@@ -248,7 +248,9 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
             for leaf in reference.replaces
         }
         for reading in file.readings:
-            if reading.variables and file.status.path in sourced:
+            if file.status.path in sourced and (
+                reading.variables or file.role == "environment"
+            ):
                 continue
             for fact in reading.facts.facts:
                 if fact.name not in hidden:

@@ -145,6 +145,11 @@ class Accepted:
         self.bounds: tuple[tuple[str, float], ...] = ()
         self.unbounded: frozenset[str] = frozenset()
 
+    @property
+    def is_worded(self) -> bool:
+        """Whether words alone are taken, which a script may name otherwise."""
+        return {"boolean", "integer", "number"}.isdisjoint(self.types)
+
     def take(self, *names: str, word: str = "") -> None:
         """Let values of these types stand here."""
         self.types.update(dict.fromkeys(names))

@@ -40,8 +40,8 @@ def check(main: Path) -> None:
 
 
 def _problems(schema: Mapping[str, Any], document: Any) -> Iterator[str]:  # noqa: ANN401
-    found = jsonschema.Draft7Validator(schema).iter_errors(document)
-    for error in sorted(found, key=lambda error: [*map(str, error.path)]):
+    faults = jsonschema.Draft7Validator(schema).iter_errors(document)
+    for error in sorted(faults, key=lambda error: [*map(str, error.path)]):
         yield f"{'.'.join(map(str, error.path))}: {error.message[:200]}"
     yield from _broken(schema, document, "")
 

@@ -17,7 +17,7 @@ import yaml
 
 from oracles.drivers import tiny
 from oracles.drivers.machine import modern_machine
-from oracles.drivers.serving import serve
+from oracles.drivers.serving import NotAskable, serve
 
 os.environ["DISABLE_VERSION_CHECK"] = "1"
 sys.modules["torchaudio"] = MagicMock()  # of models that hear
@@ -54,6 +54,14 @@ _KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 _KINDS["rm"] = _KINDS["dpo"]
 
 
+# What lies in further files, or in packages.
+_ELSEWHERE = (
+    *("adapter_name_or_path", "eval_dataset", "ref_model", "reward_model"),
+    *("fp8", "fp8_enable_fsdp_float8_all_gather", "new_special_tokens_config"),
+    *("streaming", "tokenized_path", "use_badam"),
+)
+
+
 class _Reached(BaseException):
     """The first step."""
 
@@ -84,8 +92,8 @@ def check(main: Path) -> None:
             hparams.get_infer_args(document)
             return
         hparams.get_train_args(dict(document))
-        if document.get("model_name_or_path") != _MODEL or not document.get("do_train"):
-            return  # a published file: its model and data are elsewhere
+        if not document.get("do_train") or not _is_plain(document):
+            return  # its model or its data are elsewhere
         document["model_name_or_path"] = tiny.model_folder()
         document["dataset_dir"] = _data_folder(document.get("stage", "sft"))
         for name in ("train", "evaluate", "predict"):
@@ -95,6 +103,17 @@ def check(main: Path) -> None:
             tuner._training_function({"args": document, "callbacks": []})  # noqa: SLF001
         except _Reached:
             return
+        except (NameError, RuntimeError) as error:
+            raise NotAskable(str(error)) from error  # a package that is not there
+
+
+def _is_plain(document: dict[str, Any]) -> bool:
+    """Return whether a file needs no more than a model and data of its stage."""
+    return (
+        document.get("model_name_or_path") == _MODEL
+        and document.get("dataset") == _DATA
+        and not any(document.get(key) for key in _ELSEWHERE)
+    )
 
 
 def _data_folder(stage: str) -> str:

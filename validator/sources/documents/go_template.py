@@ -15,6 +15,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.template_functions import (
     FUNCTIONS,
     MOST_CHARACTERS,
+    NEED_NUMBERS,
     TAKE_OPEN,
     OpenValue,
     TemplateFault,
@@ -389,10 +390,11 @@ class _Words:
         if name == "tpl":
             return OpenValue("tpl")
         function = FUNCTIONS.get(name)
-        if function is None or (
-            name not in TAKE_OPEN
-            and any(isinstance(item, OpenValue) for item in values)
-        ):
+        is_open = name not in TAKE_OPEN and any(
+            isinstance(item, OpenValue) for item in values
+        )
+        is_unset = name in NEED_NUMBERS and None in values
+        if function is None or is_open or is_unset:
             shown = " ".join([name, *(text_of(item) for item in values)])
             return OpenValue(shown[:80].replace("${", "").replace("}", ""))
         try:

@@ -191,6 +191,11 @@ def _of_text(act: Callable[..., object]) -> Callable[..., object]:
     return lambda *values: act(*map(text_of, values))
 
 
+# What these make of a value that is left to be set would be a number of nobody.
+NEED_NUMBERS = frozenset(
+    {"add", "add1", "ceil", "div", "floor", "int", "int64", "max", "min", "mod"}
+    | {"mul", "sub"}
+)
 TAKE_OPEN = frozenset({"default", "or", "and", "coalesce", "quote", "squote"})
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "add": _sum,

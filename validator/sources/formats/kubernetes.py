@@ -33,7 +33,6 @@ _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _JOB_BACKOFF = 6  # batch/v1 JobSpec.backoffLimit
 _SURE = 0.95
 _LIKELY = 0.6
-_RUNS = frozenset({"image", "command", "args"})  # of a container that is whole
 _SERVERS = (
     "llama-server",
     "sglang.launch_server",
@@ -63,8 +62,6 @@ def _is_training_job(kind: str, group: str, document: Document) -> float:
     pod = pod_at(document, path)
     if any(container.runs(_SERVERS) for container in pod.containers):
         return 0.0
-    if not any(_RUNS.intersection(container.fields) for container in pod.containers):
-        return 0.0  # a part, which kustomize lays over the whole object
     launched = any(container.runs(LAUNCHERS) for container in pod.containers)
     return _LIKELY if launched or pod.accelerators else 0.0
 

@@ -51,6 +51,8 @@ _FRAMEWORK = "openrlhf"
 _MODULE = "openrlhf.cli.train_"
 _FILES = ("train_ppo_ray.py", "openrlhf/cli/train_")
 _RAY = "train_ppo_ray"
+# The reward model's address is one within the job: no store of data.
+_SERVICES = frozenset({"remote_rm_url", "remote_url"})
 # Those of schemas/catalogues/frameworks/openrlhf.yaml.
 _PROGRAMS = frozenset(
     {"train_dpo", "train_kd", "train_kto", "train_ppo", "train_prm", "train_rm"}
@@ -174,6 +176,8 @@ def _keyed(file: str, training: TrainingCommand) -> KeyedFile:
     table = load_framework(_FRAMEWORK)
     flags = read_flags(file, training.arguments, table, _key_path)
     keyed = keyed_flags(file, _FORMAT, flags, table)
+    keys = tuple(key for key in keyed.keys if key.path[-1] not in _SERVICES)
+    keyed = keyed._replace(keys=keys)
     if flags.hidden:
         keyed = keyed._replace(hidden=f"may be given in {flags.hidden[:60]}")
     return keyed

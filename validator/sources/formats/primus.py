@@ -125,7 +125,8 @@ def read(document: Document) -> Reading:
 def _without_presets(facts: list[Fact]) -> list[Fact]:
     """Return what the file states, and of the presets what it says nothing of.
 
-    A switch that a preset turns is a default: nobody asked for it here.
+    What a preset says is a default, which nobody asked for here; the dimensions of a
+    model are those of the model that the file names.
     """
     own = {fact.name for fact in facts if not _is_of_preset(fact)}
     result: list[Fact] = []
@@ -134,9 +135,9 @@ def _without_presets(facts: list[Fact]) -> list[Fact]:
             result.append(fact)
         elif fact.name not in own:
             note = f"preset {fact.places[0].file.rpartition('/')[2]}"
-            is_switch = isinstance(fact.value, bool)
+            is_named = fact.name.startswith("model.") or fact.value is None
             result.append(
-                fact._replace(status="default", note=note) if is_switch else fact
+                fact if is_named else fact._replace(status="default", note=note)
             )
     return result
 

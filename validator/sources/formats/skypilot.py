@@ -32,7 +32,9 @@ _FORMAT = "skypilot"
 _NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"
 _REQUEUE = "recovery.requeue"
 # Keys of `resources`; the first are in no other format.
-_TELLING = frozenset({"accelerators", "infra", "instance_type", "any_of", "ordered"})
+_TELLING = frozenset(
+    {"accelerators", "gpus", "infra", "instance_type", "any_of", "ordered"}
+)
 _SHARED = frozenset({"cloud", "cpus", "image_id", "memory", "ports", "use_spot"})
 _SCRIPTS = ("run", "setup")
 _IMAGE = "docker:"
@@ -90,7 +92,8 @@ def _state_accelerators(sheet: FactSheet, resources: Mapping[str, object]) -> No
     if isinstance(instance, str):
         with suppress(UnknownName):
             instance_facts(sheet, instance, sheet.place(at))
-    result = _accelerators(resources.get("accelerators"), ("resources", "accelerators"))
+    name = "gpus" if "gpus" in resources else "accelerators"
+    result = _accelerators(resources.get(name), ("resources", name))
     for name in ("any_of", "ordered"):
         for index, item in enumerate(items(resources.get(name))):
             path: KeyPath = ("resources", name, index, "accelerators")
@@ -134,6 +137,8 @@ def _count(name: str, count: object) -> object:
     """
     if name.lower().startswith("tpu"):
         return Unusable("the name of a TPU holds the number of its cores")
+    if isinstance(count, float) and 0 < count < 1:
+        return Unusable("a part of one accelerator, which other tasks share")
     return integer(count)
 
 

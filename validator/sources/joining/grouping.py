@@ -74,9 +74,12 @@ def group(
 def _as_started(files: Sequence[ReadFile], readers: Readers) -> tuple[ReadFile, ...]:
     """Return the files of a plan, read with what its scripts set and give to them."""
     scripts = [file for file in files if file.source.is_script]
+    # What another script takes in is read there, and may be set anew behind it.
+    taken = {source.name for file in scripts for source in file.parents}
     exported = {
         variable.name: variable.value
         for file in scripts
+        if file.status.path not in taken
         for reading in file.readings
         for variable in reading.variables
         if variable.value is not None and not variable.place.only_if
