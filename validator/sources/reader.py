@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 Language = Literal["yaml", "json", "toml", "python", "shell", "make"]
 _SHELL_SUFFIXES = (*SCRIPT_SUFFIXES, ".env", ".conf")
-_MOST_SCRIPT_LINES = 20_000  # more is generated, or data
 _HOLE = lazy_pattern(r"\$\{\w+\}")
 _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 
@@ -135,7 +134,6 @@ class Source:
     def script(self) -> "Script":
         """The file as a shell script or an environment file."""
         if self._script is None:
-            self._demand_short()
             # The reader of shell scripts costs 12 ms at start-up.
             from speccheck.validator.sources.shell.interpreter import (  # noqa: PLC0415
                 parse_script,
@@ -148,14 +146,6 @@ class Source:
                 script = parse_script(self.text, known, self._find, name)
             self._script = script
         return self._script
-
-    def _demand_short(self) -> None:
-        """Refuse a script of more lines than people write: each of them costs time."""
-        lines = self.text.count("\n")
-        if lines > _MOST_SCRIPT_LINES:
-            problem = f"{lines:,} lines; a script may have {_MOST_SCRIPT_LINES:,}"
-            remedy = "give the script that starts the training alone"
-            raise ReadError(self.name, "too_large", problem, remedy)
 
     def _find_module(self, name: str, path: str) -> "ModuleText | None":
         """Return a module of the repository that a Python file imports."""
