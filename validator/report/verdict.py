@@ -99,7 +99,7 @@ def exit_of(
 
     """
     ending = _exit_of(run, summary, fail_on, demands or Demands())
-    parts = [*ending.parts]
+    parts = [*(_lacking_inputs(run) if not ending.code else ()), *ending.parts]
     if summary.waived:
         parts.append(f"{summary.waived:,} waived")
     if summary.loosened:
@@ -137,21 +137,24 @@ def _exit_of(run: RunResult, summary: Summary, fail_on: str, demands: Demands) -
 
 
 def _bad_input(run: RunResult, summary: Summary) -> Exit | None:
-    lacking = {
-        finding.finding.message
-        for plan in run.plans
-        for finding in plan.findings
-        if NAMED_INPUT in finding.finding.missing and run.use == "ci"
-    }
-    if lacking:
-        text = f"{len(lacking):,} named files are not here"
-        text = next(iter(lacking)) if len(lacking) == 1 else text
-        return Exit(2, "error", (text, *_seen(summary)))
     bad = [file for file in run.files if is_bad_input(file.state, named=file.named)]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
         text = f"{counted(len(bad), 'file')} could not be judged"
         return Exit(2, "error", (text, *(_seen(summary) if run.plans else ())))
     return None
+
+
+def _lacking_inputs(run: RunResult) -> tuple[str, ...]:
+    """Return which files that others name are not here, as far as one line holds."""
+    lacking = {
+        finding.finding.message
+        for plan in run.plans
+        for finding in plan.findings
+        if NAMED_INPUT in finding.finding.missing
+    }
+    if len(lacking) > 1:
+        return (f"{len(lacking):,} named files are not here",)
+    return tuple(lacking)
 
 
 def _seen(summary: Summary) -> tuple[str, ...]:

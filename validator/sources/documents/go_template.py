@@ -192,7 +192,8 @@ class Renderer:
         whole = "".join(piece for piece, _, _ in pieces)
         return Rendered(whole, (*lines,), (*self._unseen,))
 
-    def _spend(self, steps: int, characters: int = 0) -> None:
+    def spend(self, steps: int, characters: int = 0) -> None:
+        """Count work; raise TemplateFault where it is more than is done."""
         self._steps += steps
         self._length += characters
         if self._steps > _MOST_STEPS or self._length > MOST_CHARACTERS:
@@ -204,16 +205,16 @@ class Renderer:
     ) -> Iterator[tuple[str, int, bool]]:
         """Yield rendered pieces, each with its line and whether it stands there."""
         for part in parts:
-            self._spend(1)
+            self.spend(1)
             if isinstance(part, _Block):
                 yield from self._rendered_block(part, dot, names)
             elif part.is_text:
-                self._spend(0, len(part.text))
+                self.spend(0, len(part.text))
                 yield part.text, part.line, True
             else:
                 value = self._action(part, dot, names)
                 text = "" if value is _NOTHING else text_of(value)
-                self._spend(0, len(text))
+                self.spend(0, len(text))
                 yield text, part.line, False
 
     def _action(self, part: _Action, dot: object, names: dict[str, object]) -> object:
@@ -245,7 +246,7 @@ class Renderer:
         if word == "range":
             rows = _rows(value)
             for key, item in rows:
-                self._spend(1)
+                self.spend(1)
                 if variables:
                     names[variables[-1]] = item
                 if len(variables) > 1:
@@ -325,7 +326,7 @@ class _Words:
         return text if kind == "sign" else ""
 
     def _command(self, last: tuple[object, ...]) -> object:
-        self._renderer._spend(1)  # noqa: SLF001 - its own words
+        self._renderer.spend(1)
         if self._at >= len(self.tokens):
             self._refuse("an action without words")
         kind, text = self.tokens[self._at]

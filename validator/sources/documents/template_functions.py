@@ -6,6 +6,7 @@ text/template (Functions); Masterminds/sprig v3; helm.sh/docs/chart_template_gui
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from speccheck.validator.evidence.record import Record
 
@@ -186,9 +187,39 @@ def _equals(left: object, *others: object) -> bool:
     return any(text_of(left) == text_of(other) for other in others)
 
 
-def _of_text(act: Callable[..., object]) -> Callable[..., object]:
-    """Return a function whose arguments are all taken as text."""
-    return lambda *values: act(*map(text_of, values))
+def _of_text(act: Callable[[str], object]) -> Callable[[object], object]:
+    """Return a function whose argument is taken as text."""
+    return lambda value: act(text_of(value))
+
+
+def _of_texts(act: Callable[[str, str], object]) -> Callable[[object, object], object]:
+    """Return a function whose two arguments are taken as text."""
+    return lambda first, second: act(text_of(first), text_of(second))
+
+
+def _replaced(old: object, new: object, text: object) -> str:
+    return text_of(text).replace(text_of(old), text_of(new))
+
+
+def _chosen(yes: object, no: object, test: object) -> object:
+    return yes if is_true(test) else no
+
+
+def _keys(value: object) -> list[object]:
+    return list[object](value) if isinstance(value, Mapping) else []
+
+
+def _last(value: object) -> object:
+    values = list[object](value) if isinstance(value, list) else []
+    return values[-1] if values else None
+
+
+class _OfMany(Protocol):
+    """A function of any number of values."""
+
+    def __call__(self, *values: object) -> object:
+        """Return what the values come to."""
+        raise NotImplementedError
 
 
 # What these make of a value that is left to be set would be a number of nobody.
@@ -197,67 +228,76 @@ NEED_NUMBERS = frozenset(
     | {"mul", "sub"}
 )
 TAKE_OPEN = frozenset({"default", "or", "and", "coalesce", "quote", "squote"})
-FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    "add": _sum,
+_OF_ONE: Mapping[str, Callable[[object], object]] = {
     "add1": lambda value: _number(value) + 1,
-    "and": _all_true,
     "ceil": lambda value: -(-float(text_of(value)) // 1),
-    "coalesce": _first_true,
-    "contains": _of_text(lambda part, text: part in text),
-    "default": _default,
-    "dict": _dict,
-    "div": _quotient,
     "empty": lambda value: not is_true(value),
-    "eq": _equals,
     "first": lambda value: _index(value, 0),
     "float64": lambda value: float(text_of(value) or 0),
     "floor": lambda value: float(text_of(value)) // 1,
+    "keys": _keys,
+    "last": _last,
+    "lower": _of_text(str.lower),
+    "not": lambda value: not is_true(value),
+    "trim": _of_text(str.strip),
+    "upper": _of_text(str.upper),
+}
+_OF_TWO: Mapping[str, Callable[[object, object], object]] = {
+    "contains": _of_texts(lambda part, text: part in text),
+    "hasKey": lambda value, key: isinstance(value, Mapping) and text_of(key) in value,
+    "hasPrefix": _of_texts(lambda part, text: text.startswith(part)),
+    "hasSuffix": _of_texts(lambda part, text: text.endswith(part)),
+    "join": lambda sign, items: text_of(sign).join(
+        map(text_of, items if isinstance(items, list) else [items])
+    ),
+    "mod": lambda left, right: _number(left) % _number(right),
+    "ne": lambda left, right: not _equals(left, right),
+    "nindent": lambda count, text: "\n" + _indented(count, text),
+    "required": lambda _, value: (
+        OpenValue("a required value") if value is None else value
+    ),
+    "splitList": _of_texts(lambda sign, text: text.split(sign)),
+    "sub": lambda left, right: _number(left) - _number(right),
+    "trimPrefix": _of_texts(lambda part, text: text.removeprefix(part)),
+    "trimSuffix": _of_texts(lambda part, text: text.removesuffix(part)),
+    "trunc": lambda count, text: text_of(text)[: _number(count)],
+}
+_OF_MANY: Mapping[str, _OfMany] = {
+    "list": lambda *values: [*values],
+    "max": lambda *values: max(map(_number, values)),
+    "min": lambda *values: min(map(_number, values)),
+    "print": lambda *values: "".join(map(text_of, values)),
+    "quote": lambda *values: " ".join(f'"{text_of(item)}"' for item in values),
+    "squote": lambda *values: " ".join(f"'{text_of(item)}'" for item in values),
+}
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    **_OF_ONE,
+    **_OF_TWO,
+    **_OF_MANY,
+    "add": _sum,
+    "and": _all_true,
+    "coalesce": _first_true,
+    "default": _default,
+    "dict": _dict,
+    "div": _quotient,
+    "eq": _equals,
     "ge": _compared(lambda left, right: left >= right),
     "get": _index,
     "gt": _compared(lambda left, right: left > right),
-    "hasKey": lambda value, key: isinstance(value, Mapping) and text_of(key) in value,
-    "hasPrefix": _of_text(lambda part, text: text.startswith(part)),
-    "hasSuffix": _of_text(lambda part, text: text.endswith(part)),
     "indent": _indented,
     "index": _index,
     "int": _number,
     "int64": _number,
-    "join": lambda sign, items: text_of(sign).join(
-        map(text_of, items if isinstance(items, list) else [items])
-    ),
-    "keys": lambda value: [*value] if isinstance(value, Mapping) else [],
-    "last": lambda value: value[-1] if isinstance(value, list) and value else None,
     "le": _compared(lambda left, right: left <= right),
     "len": _length,
-    "list": lambda *values: [*values],
-    "lower": _of_text(str.lower),
     "lt": _compared(lambda left, right: left < right),
-    "max": lambda *values: max(map(_number, values)),
-    "min": lambda *values: min(map(_number, values)),
-    "mod": lambda left, right: _number(left) % _number(right),
     "mul": _product,
-    "ne": lambda left, right: not _equals(left, right),
-    "nindent": lambda count, text: "\n" + _indented(count, text),
-    "not": lambda value: not is_true(value),
     "or": _first_true,
-    "print": lambda *values: "".join(map(text_of, values)),
     "printf": _printed,
-    "quote": lambda *values: " ".join(f'"{text_of(item)}"' for item in values),
-    "replace": _of_text(lambda old, new, text: text.replace(old, new)),
-    "required": lambda _, value: (
-        OpenValue("a required value") if value is None else value
-    ),
-    "splitList": _of_text(lambda sign, text: text.split(sign)),
-    "squote": lambda *values: " ".join(f"'{text_of(item)}'" for item in values),
-    "sub": lambda left, right: _number(left) - _number(right),
-    "ternary": lambda yes, no, test: yes if is_true(test) else no,
+    "replace": _replaced,
+    "ternary": _chosen,
     "toJson": _json,
     "toString": text_of,
     "toYaml": _yaml,
-    "trim": _of_text(str.strip),
-    "trimPrefix": _of_text(lambda part, text: text.removeprefix(part)),
-    "trimSuffix": _of_text(lambda part, text: text.removesuffix(part)),
-    "trunc": lambda count, text: text_of(text)[: _number(count)],
     "until": _until,
-    "upper": _of_text(str.upper),
 }

@@ -321,8 +321,9 @@ def _is_instance(arguments: Sequence[Evaluated], named: Block) -> Evaluated:
     return Known(any(outcomes), value.only_if)
 
 
-_CLASSES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
-_CLASSES |= {"dict": dict, "list": list, "tuple": tuple, "set": set}
+_CLASSES: dict[str, type] = {
+    kind.__name__: kind for kind in (int, float, str, bool, dict, list, tuple, set)
+}
 _TEXT_METHODS = frozenset(
     {"lower", "upper", "strip", "lstrip", "rstrip", "replace", "split", "title"}
     | {"removeprefix", "removesuffix", "startswith", "endswith", "rsplit"}
