@@ -21,7 +21,12 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 
-_NAMES = ("colossalai", "composer", "xtuner")
+# Formats by their launchers; `xtuner` alone is the format of its configurations.
+_FORMATS = {
+    "colossalai": "colossalai",
+    "composer": "composer",
+    "xtuner": "xtuner-launch",
+}
 
 
 def _detect(name: str, source: Source) -> float:
@@ -63,7 +68,11 @@ def _put(sheet: FactSheet, name: str, value: Value[int] | Value[str]) -> None:
 
 READERS = tuple(
     ScriptReader(
-        name, "launcher", partial(_detect, name), partial(_read, name), words=_NAMES
+        format_id,
+        "launcher",
+        partial(_detect, name),
+        partial(_read, name),
+        words=(*_FORMATS,),
     )
-    for name in _NAMES
+    for name, format_id in _FORMATS.items()
 )
