@@ -219,7 +219,7 @@ class _OfMany(Protocol):
 
     def __call__(self, *values: object) -> object:
         """Return what the values come to."""
-        raise NotImplementedError
+        ...
 
 
 # What these make of a value that is left to be set would be a number of nobody.
