@@ -249,11 +249,14 @@ def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
 
 
 @pytest.mark.slow
+# A launch, or the program that loads the file, makes another value of the one written.
+_OTHERWISE = {"pass_launch_gives_another", "pass_yaml_that_a_program_loads"}
+
+
 def test_right_fixtures_of_rules_are_valid(tmp_path: Path) -> None:
     judged = 0
     for path in all_fixtures():
-        # A launch may give another value than the one that the file has wrong.
-        if path.stem == "pass_launch_gives_another" or not path.stem.startswith("pass"):
+        if path.stem in _OTHERWISE or not path.stem.startswith("pass"):
             continue
         for name, text in load(path).files.items():
             target = tmp_path / Path(name).name

@@ -75,8 +75,8 @@ def model_larger_than_all_gpus(plan: TrainingPlan, limit: MemoryShare) -> Verdic
         measured=least,
         required=available,
         cost="the job runs out of memory before the first step ends",
-        remedy="Take more GPUs and shard over them, or name the DeepSpeed or FSDP "
-        "configuration that moves states to host memory.",
+        remedy="Take more GPUs and shard over them, or give the file that moves states "
+        "to host memory.",
     )
 
 
