@@ -248,11 +248,11 @@ def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
     assert ratio.keys().isdisjoint({"deprecated", "deprecationMessage"})
 
 
-@pytest.mark.slow
 # A launch, or the program that loads the file, makes another value of the one written.
 _OTHERWISE = {"pass_launch_gives_another", "pass_yaml_that_a_program_loads"}
 
 
+@pytest.mark.slow
 def test_right_fixtures_of_rules_are_valid(tmp_path: Path) -> None:
     judged = 0
     for path in all_fixtures():

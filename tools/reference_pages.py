@@ -47,8 +47,8 @@ more than that one did, and give 3 where it is not so; the report names the opti
 
 A file that another one names - a DeepSpeed file of a configuration, the configuration
 of a launch command - is read with it. In a repository that lacks it, this is a finding;
-outside of a repository, where nothing else can be looked at, the first line says that it
-is not here, and the code is that of the rest.
+outside of a repository, where nothing else can be looked at, the first line says that
+it is not here, and the code is that of the rest.
 
 Nothing judged is 3 in every profile, also where settings exclude every file or
 `--skip-unknown` passes over all of them. `--allow-nothing` makes it 0 in `ci`: for
