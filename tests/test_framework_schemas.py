@@ -248,8 +248,8 @@ def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
     assert ratio.keys().isdisjoint({"deprecated", "deprecationMessage"})
 
 
-# A launch, or the program that loads the file, makes another value of the one written.
-_OTHERWISE = {"pass_launch_gives_another", "pass_yaml_that_a_program_loads"}
+# A launch gives another value than the file has wrong, or a script takes more.
+_OTHERWISE = {"pass_launch_gives_another", "pass_list_of_a_script"}
 
 
 @pytest.mark.slow
@@ -277,6 +277,8 @@ def valid_as_detected(path: Path) -> int:
     if path.suffix not in {".yaml", ".yml", ".json", ".toml"}:
         return 0
     names = [file.format for file in read_file(str(path))[1]]
+    if path.suffix != ".json":  # DeepSpeed reads no YAML: programs load it as they like
+        names = [name for name in names if name != "deepspeed"]
     for name in names:
         if name in DIALECTS:
             document = loaded(name, path.read_text("utf-8"), path.suffix)
