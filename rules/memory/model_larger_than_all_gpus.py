@@ -6,9 +6,9 @@ fit, after the nodes are granted and the checkpoint is read.
 What passes: an equal share of what training keeps of each parameter fits into one GPU.
 Whether the job shards at all is for other rules of the clause.
 
-Where it does not apply: files that say what shards the states; there the peak of one
-GPU is judged. Nor where model, GPU or their number is not known, which that rule asks
-for as well.
+Where it does not apply: files that say what shards the states, or that a part of them
+lies in host memory; there the peak of one GPU is judged. Nor where model, GPU or their
+number is not known, which that rule asks for as well.
 
 Source: Rajbhandari et al. 2020 (arXiv:1910.02054), bytes of each parameter by the
 optimizer; the parameters are those of the public model that the files name, or counted.
@@ -47,6 +47,8 @@ def model_larger_than_all_gpus(plan: TrainingPlan, limit: MemoryShare) -> Verdic
     leaves = [plan.value(name) for name in _OF_ENGINE]
     if any(leaf.is_known or leaf.places for leaf in leaves):
         return
+    if any(plan.value(name).or_else("none") != "none" for name in _OFFLOADS):
+        return
     try:
         gpus: int = plan.value("cluster.world_size").need()
         capacity: int = plan.value("cluster.accelerator_memory_bytes").need()
@@ -81,4 +83,5 @@ def model_larger_than_all_gpus(plan: TrainingPlan, limit: MemoryShare) -> Verdic
 
 
 _OF_ENGINE = ("parallelism.engine", "parallelism.sharding_stage")
+_OFFLOADS = ("memory.parameter_offload_device", "memory.optimizer_offload_device")
 _PLACES = ("model.parameters", "model.layers", "cluster.world_size")

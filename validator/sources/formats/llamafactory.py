@@ -270,6 +270,9 @@ def _state_training(config: Config) -> None:
         note = "quantization_bit is not set: weights in 16 bits"
         default_bits(config, config.get("model_name_or_path"), note)
     _method(config)
+    if config.switch("use_kt") is True:  # KTransformers
+        leaf, note = "memory.parameter_offload_device", "experts stay in host memory"
+        config.derive(leaf, "cpu", f"use_kt: {note}", "use_kt")
     # `pure_bf16` keeps the weights and the optimizer's states in bf16 as well.
     if config.switch("pure_bf16") is True:
         for part in ("parameter", "compute", "optimizer_state"):
