@@ -26,8 +26,11 @@ SMALL = ("--min-size", "64KiB", "--max-size", "128KiB", "--iterations", "3")
 # It goes on until something ends it.
 LONG = ("--min-size", "64KiB", "--max-size", "1GiB", "--iterations", "100")
 FIRST_SIZE, SECOND_SIZE = "65536", "131072"
+# torch is imported before the program can tell it to leave its own words out.
 _CORRUPTING = """
+import os
 import sys
+os.environ["TORCH_CPP_LOG_LEVEL"] = "FATAL"
 import torch.distributed as distributed
 from speccheck.validator.cli.main import main
 
