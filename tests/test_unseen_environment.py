@@ -150,6 +150,17 @@ READ: dict[str, tuple[str, dict[str, str]]] = {
     "env of one text": (job("", f"srun env -S '{_SETTING} {_TRAINING}'\n"), {}),
     "genv": (job("", f"mpiexec -genv {_NAME} 0 -n 16 {_TRAINING}\n"), {}),
     "ssh": (job("", f"ssh node1 '{_SETTING} {_TRAINING}'\n"), {}),
+    "ssh, words": (job("", f"ssh -p 22 node1 {_SETTING} {_TRAINING}\n"), {}),
+    "ssh, words of each host": (
+        job("", f"for h in a b; do ssh -n $h {_SETTING} {_TRAINING} & done; wait\n"),
+        {},
+    ),
+    "ssh, env": (job("", f"ssh node1 env {_SETTING} {_TRAINING}\n"), {}),
+    "ssh, its own here-document": (
+        job("", f"ssh node1 <<'EOF'\n{_EXPORT}{_TRAINING}\nEOF\n"),
+        {},
+    ),
+    "pdsh, words": (job("", f"pdsh -w n[1-2] {_SETTING} {_TRAINING}\n"), {}),
     "ssh of a here-document": (
         job("", f"ssh node1 bash -s <<'EOF'\n{_EXPORT}{_TRAINING}\nEOF\n"),
         {},

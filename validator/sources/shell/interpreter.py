@@ -89,7 +89,12 @@ _LISTS_OF_MPI = frozenset({"mca_base_env_list", "mca_base_env_list_internal"})
 # MPICH and Intel MPI: `-genv NCCL_DEBUG WARN`, which also take `NAME=VALUE`.
 _NAME_AND_VALUE = frozenset({"-env", "-genv"})
 _WRAPPERS = frozenset({"env", "exec", "nohup", "sudo", "time", "timeout", "numactl"})
-_REMOTE = frozenset({"ssh", "pdsh", "clush"})
+# Programs that run a command on other machines, and their options with a value.
+_REMOTE = {
+    "ssh": frozenset("BbcDEeFIiJLlmOopQRSWw"),
+    "pdsh": frozenset("MPRfgltuwx"),
+    "clush": frozenset("OXfglotuwx"),
+}
 _PROGRAMS = ("python", "torchrun", "deepspeed", "accelerate")
 _TAKE_VARIABLES = frozenset({"env", "sudo"})
 _ENV_OPTIONS = frozenset({"-u", "--unset", "-C", "--chdir", "-g", "--user"})
@@ -124,6 +129,8 @@ def base_name(text: str) -> str:
 def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
     """Return the variables that a command line sets for the program that it starts."""
     first = base_name(spans[0].text)
+    if first in _REMOTE:
+        return _given_remotely(_remote_command(spans))
     if first not in _FLAGS and first not in _WRAPPERS:
         return []
     text_lists = _listed_for_mpi(spans)
@@ -149,6 +156,26 @@ def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
         is_value = text in flags or (in_env and text in _ENV_OPTIONS)
         takes_two = text in _NAME_AND_VALUE
         in_env = in_env or name in _TAKE_VARIABLES
+    return text_lists
+
+
+def _remote_command(spans: Sequence[TextSpan]) -> Sequence[TextSpan]:
+    """Return the words that `ssh HOST` or `pdsh -w HOSTS` hands to other machines."""
+    name = base_name(spans[0].text)
+    position = 1
+    while position < len(spans) and spans[position].text.startswith("-"):
+        option = spans[position].text
+        takes_next = option[1:] in _REMOTE[name]
+        position += 2 if takes_next else 1
+    return spans[position + (name == "ssh") :]
+
+
+def _given_remotely(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
+    """Return the variables before a command, which the shell of the host sets."""
+    text_lists: list[tuple[str, TextSpan]] = []
+    for position, span in enumerate(spans):
+        if not _add(span, text_lists, "\0"):
+            return text_lists + given_variables(spans[position:])
     return text_lists
 
 
@@ -237,6 +264,8 @@ def reads_script(spans: Sequence[TextSpan]) -> bool:
     first, last = base_name(spans[0].text), base_name(spans[-1].text)
     if first == "sbatch":
         return all(span.text.startswith("-") for span in spans[1:])
+    if first in _REMOTE and not _remote_command(spans):
+        return True
     return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
 
 
