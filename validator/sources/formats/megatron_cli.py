@@ -73,6 +73,10 @@ class Arguments(Record):
 _OF_TASKS = "--task"
 _MEANT_BY_TASKS = frozenset({"--eval-micro-batch-size"})
 _PRETRAINING = "pretrain_"
+# What Megatron-LM's own datasets are named by, and the loaders that begin after the
+# samples which the checkpoint counts: megatron/training/datasets/data_samplers.py.
+_OWN_DATA = frozenset({"--data-path", "--train-data-path", "--data-args-path"})
+_COUNTING_LOADERS = frozenset({"single", "cyclic"})
 _TUNING = frozenset({"--finetune", "--sft", "--skip-train", "--pretrained-checkpoint"})
 
 
@@ -129,16 +133,16 @@ def read(source: Source) -> Reading:
     parser = parser_of(catalogue, load_forks("megatron-lm"), names)
     parts = [_facts(source.name, arguments, parser) for arguments in argument_lists]
     sheet.facts.extend(shared_facts(parts, "training commands"))
-    _state_role(sheet, source, argument_lists)
+    _state_own_program(sheet, source, argument_lists)
     state_container(sheet, source)
     keyed = _keyed(source.name, argument_lists, parser)
     return Reading(sheet, keyed, references=references(source))
 
 
-def _state_role(
+def _state_own_program(
     sheet: FactSheet, source: Source, argument_lists: Sequence[Arguments]
 ) -> None:
-    """State that Megatron-LM's own programs pretrain, unless a flag says otherwise."""
+    """State what Megatron-LM's own programs do, unless a flag says otherwise."""
     names = {
         base_name(word)
         for command in _commands(source)
@@ -148,8 +152,20 @@ def _state_role(
     flags = {flag for arguments in argument_lists for flag, _, _ in arguments.options}
     is_whole = not any(arguments.hidden for arguments in argument_lists)
     own = sorted(name for name in names if name.startswith(_PRETRAINING))
-    if own and len(own) == len(names) and is_whole and flags.isdisjoint(_TUNING):
+    if not own or len(own) != len(names) or not is_whole:
+        return
+    if flags.isdisjoint(_TUNING):
         sheet.default("run.role", "pretrain", note=f"{own[0]} without --finetune")
+    types = {
+        word.text
+        for arguments in argument_lists
+        for flag, words, _ in arguments.options
+        if flag == "--dataloader-type"
+        for word in words
+    }
+    if types <= _COUNTING_LOADERS and not flags.isdisjoint(_OWN_DATA):
+        note = "its loader goes on after the samples that the checkpoint counts"
+        sheet.default("data.resumable", value=True, note=note)
 
 
 def _arguments(command: ShellCommand, catalogue: FrameworkKeys) -> Arguments:
