@@ -117,6 +117,7 @@ def _instances(_: CommandLine) -> Iterator[ListRow]:
 
     for name, aliases in instance_aliases().items():
         row = resolve_instance(name)
+        joined = row.nvlink_domain_size  # over xGMI where the GPUs are AMD's
         yield ListRow(
             name,
             aliases,
@@ -124,7 +125,7 @@ def _instances(_: CommandLine) -> Iterator[ListRow]:
             {
                 "fabric": row.fabric,
                 "GB/s_of_network": row.network_gigabytes_per_second,
-                "GPUs_joined_by_NVLink": row.nvlink_domain_size,
+                "GPUs_joined_by_fast_links": joined if joined > 1 else None,
             },
         )
 
