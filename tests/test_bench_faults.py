@@ -43,7 +43,10 @@ def wrong(tensor, *arguments, **named):
     return work
 
 distributed.all_reduce = wrong
-sys.exit(main(sys.argv[1:]))
+code = main(sys.argv[1:])
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(code)  # as the program ends: threads of torch may outlive it
 """
 
 
