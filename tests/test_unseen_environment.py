@@ -177,7 +177,32 @@ READ: dict[str, tuple[str, dict[str, str]]] = {
     "ConfigMap of the file": (pod(MAP_REF) + "---\n" + _MAP, {}),
     "ConfigMap of the folder": (pod(MAP_REF), {"map.yaml": _MAP}),
 }
+# How launch scripts read their own arguments; without any, FILE stays empty.
+_ARGUMENTS = """FILE=""
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --file) FILE="$2"; shift 2 ;;
+    *) echo "unknown option: $1"; exit 1 ;;
+  esac
+done
+"""
 OPEN: dict[str, tuple[str, str]] = {
+    "source an argument, in if": (
+        job(_ARGUMENTS + 'if [ -n "$FILE" ]; then source "$FILE"; fi'),
+        "$FILE, which job.sbatch sources, is not here",
+    ),
+    "source an argument, behind a check": (
+        job(
+            _ARGUMENTS
+            + 'if [ -n "$FILE" ]; then\n  if [ ! -f "$FILE" ]; then echo no\n'
+            '  else source "$FILE"\n  fi\nfi'
+        ),
+        "$FILE, which job.sbatch sources, is not here",
+    ),
+    "source an argument, after &&": (
+        job(_ARGUMENTS + '[[ -n "$FILE" ]] && . "$FILE"'),
+        "$FILE, which job.sbatch sources, is not here",
+    ),
     "source": (job("source env.sh"), "env.sh, which job.sbatch sources, is not here"),
     "source of another folder": (
         job("source $HOME/env.sh"),

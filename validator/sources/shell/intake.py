@@ -10,7 +10,7 @@ scripts are written by their tools and set PATH and names of their own. Sources:
 (deepspeed/launcher/runner.py, .deepspeed_env), Environment Modules module(1).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -94,6 +94,12 @@ class ScriptFlow(Protocol):
         ...
 
 
+# What was taken in, written by here-documents, and named as output, until then.
+IntakeMarks = tuple[
+    Mapping[str, TakenFile], Mapping[str, list[PlacedSpan]], Mapping[str, None]
+]
+
+
 class Intake:
     """What one script takes in; it reads through the flow of that script.
 
@@ -112,6 +118,15 @@ class Intake:
         self.outputs: dict[str, None] = {}
         self.taken: dict[str, TakenFile] = {}
         self.unseen: dict[UnseenSource, None] = {}
+
+    def marks(self) -> IntakeMarks:
+        """Return what was read and written until now."""
+        return dict(self.taken), dict(self._written), dict(self.outputs)
+
+    def return_to(self, marks: IntakeMarks) -> None:
+        """Forget what was read and written since; what was not seen stays noted."""
+        taken, written, outputs = marks
+        self.taken, self._written, self.outputs = {**taken}, {**written}, {**outputs}
 
     def write(self, name: str, document: list[PlacedSpan]) -> None:
         """Keep a here-document that the script writes to a file."""

@@ -464,6 +464,7 @@ class Flow:
                 break
             skipped = CommandOutcome.FAILS if operator == "&&" else CommandOutcome.HOLDS
             if outcome is skipped:
+                self._look_into((following,), (statement.first,))
                 continue
             decided = outcome in {CommandOutcome.HOLDS, CommandOutcome.FAILS}
             # A program is expected to succeed: `cd folder && torchrun ...`.
@@ -497,6 +498,7 @@ class Flow:
         for condition, body in statement.arms:
             outcome = self.block(condition)
             if outcome is CommandOutcome.FAILS:
+                self._look_into(body, condition)
                 continue
             if outcome is CommandOutcome.HOLDS and not branches:
                 outcome = self._under(body, self._rests_on)
@@ -510,6 +512,32 @@ class Flow:
         branches.append(self._branch([statement.otherwise]))
         self._join(branches, may_skip=False)
         return CommandOutcome.LIKELY
+
+    def _look_into(self, block: Block, tested: Block) -> None:
+        """Note what a branch takes in that is skipped while a variable stays empty.
+
+        `CFG=""`, a loop over the arguments that may set it, and
+        `if [ -n "$CFG" ]; then source "$CFG"; fi`: what whoever starts the script
+        names there is not seen. Nothing else of the branch is kept.
+        """
+        outer = self.expander.scope
+        self.expander.scope = inner = Scope(outer)
+        for part in _parameters(tested):
+            variable = outer.get(part.name)
+            if variable is not None and variable.conditional and not variable.text():
+                self.forget_value(part.name, (part.start, part.end))
+        if inner.changes:
+            marks, taken = self._marks(), self.intake.marks()
+            exports, functions = dict(self.inner_exports), dict(self.functions)
+            exports_all, positional = self._exports_all, self.expander.positional
+            rests_on = self._rests_on
+            self._branch([block])
+            self._return_to(marks)
+            self.intake.return_to(taken)
+            self.inner_exports, self.functions = exports, functions
+            self._exports_all, self.expander.positional = exports_all, positional
+            self._rests_on = rests_on
+        self.expander.scope = outer
 
     def _unless_refused(
         self, outcome: CommandOutcome, condition: Block
