@@ -62,7 +62,8 @@ test: $(INSTALLED_FOR_DEVELOPMENT)
 	$(PYTEST) -m 'not slow' $(PYTEST_ARGUMENTS)
 
 test-slow: $(INSTALLED_FOR_DEVELOPMENT)
-	$(PYTEST) -m slow $(PYTEST_ARGUMENTS)
+	$(BIN)/pytest -m alone $(PYTEST_ARGUMENTS)
+	$(PYTEST) -m 'slow and not alone' $(PYTEST_ARGUMENTS)
 
 test-all: test test-slow
 

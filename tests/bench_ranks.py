@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import select
 import signal
 import socket
 import subprocess
@@ -148,10 +149,14 @@ def ranks_below(process: int) -> dict[int, int]:
     return found
 
 
-def is_alive(process: int) -> bool:
-    """Return whether a process runs; one that has ended and is not fetched does not."""
+def ends(process: int) -> bool:
+    """Return whether a process ends, now or as soon as the system comes to it."""
     try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+        watched = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        # Readable once it has ended, whoever fetches its exit code.
+        return bool(select.select([watched], [], [], _PATIENCE_SECONDS)[0])
+    finally:
+        os.close(watched)

@@ -11,8 +11,8 @@ import pytest
 
 from bench_ranks import (
     SPECCHECK,
+    ends,
     free_port,
-    is_alive,
     needs_torch,
     ranks_below,
     run,
@@ -20,7 +20,7 @@ from bench_ranks import (
     started,
 )
 
-pytestmark = [needs_torch, pytest.mark.slow]
+pytestmark = [needs_torch, pytest.mark.slow, pytest.mark.alone]
 
 SMALL = ("--min-size", "64KiB", "--max-size", "128KiB", "--iterations", "3")
 # It goes on until something ends it.
@@ -157,7 +157,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
     assert (found["is_complete"], found["ended_by"]) == (False, "interrupt")
     assert found["size_bytes"][0] == int(FIRST_SIZE)
     assert FIRST_SIZE in table
-    assert not any(map(is_alive, ranks.values()))
+    assert all(map(ends, ranks.values()))
 
 
 def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
     assert found["is_complete"] is False
     assert found["ended_by"].startswith("fault: ")
     assert "rank 2 (" in found["ended_by"]
-    assert not any(map(is_alive, ranks.values()))
+    assert all(map(ends, ranks.values()))
 
 
 def test_ranks_end_with_whoever_started_them(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_ranks_end_with_whoever_started_them(tmp_path: Path) -> None:
         ranks = ranks_below(item.process.pid)
         item.process.kill()
         item.ended()  # its terminal is closed when the last of them has ended
-        assert not any(map(is_alive, ranks.values()))
+        assert all(map(ends, ranks.values()))
     (found,) = runs(out)
     assert found["is_complete"] is False
 

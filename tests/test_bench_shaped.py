@@ -13,7 +13,7 @@ from bench_ranks import SPECCHECK, Started, needs_torch, run, runs, started
 from shaped_network import Network, network, shared_wire, skip_without_shaping
 from speccheck.validator.cli.main import main
 
-pytestmark = [needs_torch, pytest.mark.slow]
+pytestmark = [needs_torch, pytest.mark.slow, pytest.mark.alone]
 
 MEGABITS = 1e6 / 8
 

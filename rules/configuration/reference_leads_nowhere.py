@@ -7,7 +7,8 @@ its repository, and no value refers to itself.
 
 Where it does not apply: files that name none; absolute paths, variables and downloads,
 which are those of the machine that trains. A file whose folder is not at hand either is
-unknown.
+unknown, and so is a value that is left to the command (`???`) and that it does not set:
+Hydra stops where the program reads it.
 
 Source: transformers, integrations/deepspeed.py (HfDeepSpeedConfig opens the file);
 accelerate, utils/dataclasses.py; Hydra, MissingConfigException; OmegaConf,

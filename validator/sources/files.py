@@ -620,6 +620,7 @@ def _references(
     name: str, readings: tuple[Reading, ...], broken: tuple[BrokenReference, ...] = ()
 ) -> References:
     """Return the references of a file; most have none."""
+    broken = (*broken, *(item for reading in readings for item in reading.broken))
     if not any(item.is_opened for reading in readings for item in reading.references):
         return References((), broken)
     from speccheck.validator.sources.named_files import references_of  # noqa: PLC0415 - seldom

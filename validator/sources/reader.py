@@ -13,6 +13,7 @@ from speccheck.validator.evidence.environment import Opening, Variable
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, StatedVersion
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import BrokenReference
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.stated_keys import (
     InDocument,
@@ -371,6 +372,7 @@ class Reading(Record):
     node: the parts of a machine, of a snapshot or a capture.
     openings: through which more variables may be set than those.
     launches: the commands of a script that start a training.
+    broken: what the values of a command refer to, and that nothing states.
     """
 
     facts: FactSheet
@@ -382,6 +384,7 @@ class Reading(Record):
     node: "Node | None" = None
     openings: tuple[Opening, ...] = ()
     launches: "tuple[Launch, ...]" = ()
+    broken: tuple[BrokenReference, ...] = ()
 
 
 class Reader(Record):

@@ -62,6 +62,8 @@ _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 _BRACKETS = {"[": "]", "{": "}"}
 _QUOTES = "'\""
 _MOST_NESTED = 20
+# How OmegaConf and Hydra write a value that the command gives, and the parents.
+_DEMANDED, _PARENTS = "???", "defaults"
 _LONGEST_INTEGER = 400
 # How far above a script the configurations of its repository may lie.
 _ASCENTS = (".", "..", "../..", "../../..", "../../../..")
@@ -238,11 +240,13 @@ class SeenOverrides(Record):
 
     config: the file, relative to the script; empty where none was found.
     is_whole: nothing that the values come from is missing.
+    unset: where a value is left to the command (`???`), and it gives none.
     """
 
     reading: Reading
     config: str
     is_whole: bool
+    unset: tuple[Place, ...]
 
 
 def read_over(
@@ -270,7 +274,19 @@ def read_over(
     if config is not None and composed.parents:
         home = os.path.dirname(document.name)
         text = os.path.relpath(composed.parents[0].name, home or ".")
-    return SeenOverrides(reader.read(composed.document), text, not composed.gaps)
+    whole = composed.document
+    unset = (*(whole.place(path) for path in _unset(whole.data)),)
+    return SeenOverrides(reader.read(whole), text, not composed.gaps, unset)
+
+
+def _unset(data: object, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield the keys that OmegaConf demands from the command line: `???`."""
+    if data == _DEMANDED:
+        yield path
+    elif isinstance(data, dict) and len(path) < _MOST_NESTED:
+        for key, value in data.items():
+            if (*path, key) != (_PARENTS,):
+                yield from _unset(value, (*path, key))
 
 
 def merged(document: OverrideDocument, config: Parent) -> Document:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.references import BrokenReference
+from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._overrides import (
     Override,
@@ -222,10 +224,20 @@ def _read(source: Source, training: HydraCommand) -> Reading | None:
     is_whole = seen.is_whole and bool(installed or config or parent)
     if training.may_hold_more or not is_whole:
         seen = seen._replace(reading=without_defaults(seen.reading))
+    elif reader.format != _TORCHTUNE:
+        broken = (*(_left_unset(source.name, place) for place in seen.unset),)
+        seen = seen._replace(reading=seen.reading._replace(broken=broken))
     if config is None or not config.word.resolved:
         return seen.reading
     place = word_place(source.name, config.target, config.word)
     return over_reference(seen, Reference(config.target, place))
+
+
+def _left_unset(name: str, place: Place) -> BrokenReference:
+    """Return a value that a command should give, and without which Hydra stops."""
+    script = name.rpartition("/")[2]
+    what = f"{place.key} is ???, and the command of {script} sets no value"
+    return BrokenReference(what, (place,), place.key, is_sure=False)
 
 
 def _recipe(source: Source, training: HydraCommand) -> Parent | None:
