@@ -96,7 +96,8 @@ class RelatedKeys:
     def has_relations(self) -> bool:
         """Whether relations are tabulated, and looked at, of each file that has some.
 
-        Of the files of a fork they are not: nothing passes by them.
+        Of the files of a fork, or of another program, they are not: nothing passes by
+        them.
         """
         tabulated = [
             file
@@ -106,7 +107,8 @@ class RelatedKeys:
             and len(file.catalogue.relations()) > 0
         ]
         return bool(tabulated) and not any(
-            file.is_of_another_parser for file in tabulated
+            file.is_of_another_parser or file.is_of_another_program
+            for file in tabulated
         )
 
     def matches(self, *kinds: Kind) -> Iterator[KeyRelationMatch]:
@@ -564,9 +566,16 @@ def related_matches(
 ) -> Iterator[KeyRelationMatch]:
     """Yield what the files of a plan show, framework by framework."""
     groups: dict[tuple[FrameworkKeys, int], list[KeyedFile]] = {}
+    foreign = {
+        file.catalogue.framework
+        for file in stated.files
+        if file.catalogue is not None and file.is_of_another_program
+    }
     for number, file in enumerate(stated.files, 1):
         if file.catalogue is None or not file.keys or file.is_of_another_parser:
             continue  # a fork refuses other things
+        if file.catalogue.framework in foreign:
+            continue  # so does another program, of its configuration too
         # Each job script, command or object of a launcher stands for itself.
         is_section = file.catalogue.reader not in {"", file.catalogue.family}
         group = (file.catalogue, number if is_section else 0)

@@ -117,6 +117,8 @@ class KeyedFile(Record):
     not_read: what looks like a key and is not read as such, each with why.
     parser: of a command line: the program that reads it.
     is_beside_source: its repository holds a copy of the framework, perhaps a fork.
+    own_program: the program that a command starts in place of the framework's own; it
+        checks other things.
     """
 
     file: str
@@ -135,6 +137,7 @@ class KeyedFile(Record):
     not_read: tuple[tuple[StatedKey, str], ...] = ()
     parser: "CommandParser | None" = None
     is_beside_source: bool = False
+    own_program: str = ""
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""
@@ -177,7 +180,21 @@ class KeyedFile(Record):
     @property
     def loader(self) -> "Loader | None":
         """How values of the file are taken, where that is known."""
-        return self.catalogue.loaders.get(self.format) if self.catalogue else None
+        loader = self.catalogue.loaders.get(self.format) if self.catalogue else None
+        return None if self._is_of_another_language(loader) else loader
+
+    @property
+    def is_of_another_program(self) -> bool:
+        """Whether a program that is not the framework's own reads the keys."""
+        return bool(self.own_program) or (
+            self.catalogue is not None
+            and self._is_of_another_language(self.catalogue.loaders.get(self.format))
+        )
+
+    def _is_of_another_language(self, loader: "Loader | None") -> bool:
+        """Return whether the file is YAML and the framework takes TOML alone."""
+        is_yaml = self.file.endswith((".yaml", ".yml"))
+        return is_yaml and loader is not None and loader.language == "toml"
 
     @property
     def has_open_choices(self) -> bool:

@@ -49,6 +49,7 @@ from speccheck.validator.sources.reader import (
     Reference,
     Source,
 )
+from speccheck.validator.sources.repository import holds_package
 from speccheck.validator.sources.shell.script import (
     Option,
     ShellCommand,
@@ -370,7 +371,8 @@ def keyed_settings(
         if not setting.sign or (table is not None and table.is_known(setting.path))
     )
     catalogue = _refusing(format_id) if refuses else table
-    return KeyedFile(file, format_id, keys, catalogue)
+    is_copied = holds_package(file, table.packages) if table is not None else False
+    return KeyedFile(file, format_id, keys, catalogue, is_beside_source=is_copied)
 
 
 @cache
@@ -581,7 +583,15 @@ def keyed_flags(
         )
         for setting in flags.settings
     )
-    return KeyedFile(file, format_id, keys, table, loaded_as=flags.refused)
+    is_copied = holds_package(file, table.packages)
+    return KeyedFile(
+        file,
+        format_id,
+        keys,
+        table,
+        loaded_as=flags.refused,
+        is_beside_source=is_copied,
+    )
 
 
 def joined_keys(files: Sequence[KeyedFile | None]) -> KeyedFile | None:

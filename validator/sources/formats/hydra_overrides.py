@@ -182,6 +182,14 @@ def _format(program: ShellWord) -> str:
     return _NEMO_RL if _NEMO_RL_PROGRAM.fullmatch(name) else ""
 
 
+def _is_frameworks_own(training: HydraCommand) -> bool:
+    """Return whether the framework's own program is started, and not one like it."""
+    if training.format != _VERL:
+        return bool(training.format)
+    name = base_name(training.program).removesuffix(".py")
+    return "verl." in training.program.text or name == "main_ppo"
+
+
 def read(source: Source) -> Reading:
     """Return what the settings of the training commands state and share."""
     readings = [
@@ -220,6 +228,8 @@ def _read(source: Source, training: HydraCommand) -> Reading | None:
     keyed = keyed_settings(
         source.name, reader.format, document, refuses=reader.format != _TORCHTUNE
     )
+    if not _is_frameworks_own(training):
+        keyed = keyed._replace(own_program=base_name(training.program))
     seen = seen._replace(reading=seen.reading._replace(keyed=keyed))
     is_whole = seen.is_whole and bool(installed or config or parent)
     if training.may_hold_more or not is_whole:
