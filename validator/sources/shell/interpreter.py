@@ -850,6 +850,8 @@ class Flow:
             offset = raw.find("(") + 1 if raw.startswith("$(") else 1
             self.intake.printed(raw[offset:-1], fields[0].span(), offset)
             return
+        if fields and not fields[0].placed[0].span.resolved:
+            self.intake.evaluates(fields[0].span())
         placed: list[PlacedSpan] = []
         for field in fields:
             if placed:
