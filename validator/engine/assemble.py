@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from speccheck.validator.evidence.node.node import Node
 
 
+# The catalogue knows what a type of machine is sold with; a node shows what is left.
+_HOST_MEMORY = "cluster.host_memory_bytes"
 # Of these a job may take less than the node has; its image brings its own library.
 _SHARED_OUT = {
     "cluster.gpus_per_node",
-    "cluster.host_memory_bytes",
+    _HOST_MEMORY,
     "cluster.cpus_per_node",
     "run.nccl_version",
 }
@@ -101,11 +103,18 @@ def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
     facts = [*_facts(others), *context_facts(context).facts]
     if not nodes:
         return merge(facts)
+    measured = [*_facts(nodes)]
+    if any(fact.name == _HOST_MEMORY for fact in measured):
+        facts = [
+            fact
+            for fact in facts
+            if fact.name != _HOST_MEMORY or fact.status != "derived"
+        ]
     names = {fact.name for fact in facts if fact.value is not None}
     if names >= {"cluster.nodes", "cluster.world_size"}:
         names.add("cluster.gpus_per_node")
     taken = names & _SHARED_OUT
-    return merge([*(fact for fact in _facts(nodes) if fact.name not in taken), *facts])
+    return merge([*(fact for fact in measured if fact.name not in taken), *facts])
 
 
 def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
