@@ -52,6 +52,7 @@ HOST: dict[str, object] = {
     "processors_allowed": "0-7",
     "numa_nodes": 2,
     "processor_mhz": 2050.0,
+    "processor_base_mhz": 2000.0,
     "governors": ("performance",),
     "memory_total_bytes": 2_113_465_048 * 1024,
     "memory_available_bytes": 2_080_000_000 * 1024,

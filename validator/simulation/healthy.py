@@ -113,6 +113,7 @@ def _host(shape: Shape) -> Leaves:
         "processors_allowed": f"0-{processors - 1}",
         "numa_nodes": 2,
         "processor_mhz": 3200.5,
+        "processor_base_mhz": ABSENT if is_virtual else 2000.0,
         "governors": ABSENT if is_virtual else ["performance"],
         "memory_total_bytes": memory,
         "memory_available_bytes": memory * 9 // 10,

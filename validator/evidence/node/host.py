@@ -40,6 +40,7 @@ class Host(Part):
     processors_allowed: Value[str]  # CPU list of this process
     numa_nodes: Value[int]  # that have processors
     processor_mhz: Value[float]  # mean of now
+    processor_base_mhz: Value[float]  # that all cores hold at rated power
     governors: Value[Texts]  # each that is in use
     memory_total_bytes: Value[int]
     memory_available_bytes: Value[int]
