@@ -136,7 +136,7 @@ ONE_LEAF: dict[str, tuple[Files, str, str, object]] = {
     ),
     "base clock of the firmware": (
         {
-            f"{CPU}/cpu0/cpufreq/base_frequency": None,
+            f"{CPU}/cpu0/cpufreq/base_frequency": "none\n",
             f"{CPU}/cpu0/acpi_cppc/nominal_freq": "2250\n",
         },
         "host",
