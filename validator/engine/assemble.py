@@ -13,6 +13,7 @@ from speccheck.validator.evidence.environment import (
 )
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.launch import Launches, joined
+from speccheck.validator.evidence.multipath_paths import PathTables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import (
     Cluster,
@@ -138,6 +139,9 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     by_type[References] = _references(files)
     by_type[Launches] = joined(
         launch for reading in readings for launch in reading.launches
+    )
+    by_type[PathTables] = PathTables(
+        tuple(reading.paths for reading in readings if reading.paths is not None)
     )
     if environment.variables:
         _add_related(by_type, environment, plan)
