@@ -33,8 +33,8 @@ def test_an_edition_beside_its_base(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2] == f"{count} differences, together MINOR; the ids claim MINOR"
     assert lines[3] == "  nothing that passes by the first edition fails by the second"
     summary = " ".join(line.strip() for line in lines[4 : lines.index("Added")])
-    levels = "6 required -> recommended, 5 recommended -> optional"
-    assert f"11 clauses of another level: {levels}" in summary
+    levels = "7 required -> recommended, 5 recommended -> optional"
+    assert f"12 clauses of another level: {levels}" in summary
     assert (
         "  COMM-071 required -> recommended: No measurement above what the wires carry"
         in lines

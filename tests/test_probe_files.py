@@ -32,8 +32,8 @@ FROM_NVML = {
     "confidential_computing_is_on",
     "nvlink_bandwidth_mode",
 }
-# Of the driver, the library of CUDA tells this.
-FROM_CUDA = {"cuda_start_status"}
+# Of the driver, the libraries of CUDA and of MRC tell these.
+FROM_CUDA = {"cuda_start_status", "mrc_api_version"}
 HOST: dict[str, object] = {
     "vendor": "Amazon EC2",
     "product": "p5.48xlarge",

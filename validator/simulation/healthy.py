@@ -161,6 +161,7 @@ def _driver(shape: Shape) -> Leaves:
         "cuda_version": "12.8",
         "cuda_compatibility_is_installed": False,
         "cuda_start_status": 0,
+        "mrc_api_version": ABSENT,
         "device_nodes": [
             *(f"nvidia{number}" for number in range(shape.gpus)),
             "nvidiactl",
