@@ -4,9 +4,8 @@ Why it hurts: power or heat limits them; loaders and launches of kernels wait.
 
 What passes: a mean clock above the clause's.
 
-Where it does not apply: virtual machines; other processors than x86; machines whose
-kernel shows the base clock, which is then judged (processors_below_base_clock).
-Processors at rest lower their clock: a slow one without load is unknown.
+Where it does not apply: virtual machines; other processors than x86. Processors at rest
+lower their clock: a slow one without load is unknown.
 
 Source: facebookresearch/gcm, check of the processor frequency.
 
@@ -34,8 +33,6 @@ class Clock(Numbers):
 def processors_slow(host: Host, limit: Clock) -> Verdicts:
     """Judge the mean clock of processors at work."""
     if host.architecture.need() != "x86_64" or host.virtualisation.need() != "none":
-        return
-    if host.processor_base_mhz.is_known:
         return
     value = host.processor_mhz
     if value.need() > limit.clock_min_mhz:

@@ -161,7 +161,8 @@ def _driver(shape: Shape) -> Leaves:
         "cuda_version": "12.8",
         "cuda_compatibility_is_installed": False,
         "cuda_start_status": 0,
-        "mrc_api_version": ABSENT,
+        # DOCA brings the library to adapters of Ethernet, whether MRC is used or not.
+        "mrc_api_version": "1.0.1" if network == "roce" else ABSENT,
         "device_nodes": [
             *(f"nvidia{number}" for number in range(shape.gpus)),
             "nvidiactl",
