@@ -251,6 +251,7 @@ def work_of(plan: TrainingPlan) -> TrainingWork:
         keeps_activations=plan.value("memory.activation_offload").value is not True,
         tokens_are_sure=is_sure
         and (is_full or bool(plan.value("batch.packing").value)),
+        trains_weights=not trains_adapter(plan),
     )
 
 
