@@ -204,6 +204,14 @@ OPEN: dict[str, tuple[str, str]] = {
         "$FILE, which job.sbatch sources, is not here",
     ),
     "source": (job("source env.sh"), "env.sh, which job.sbatch sources, is not here"),
+    "source, where a fallback skips it": (
+        job('if [ "${DEBUG:-0}" = 1 ]; then source debug.sh; fi'),
+        "debug.sh, which job.sbatch sources, is not here",
+    ),
+    "source, after a test of a fallback": (
+        job('[ "${DEBUG:-0}" = 1 ] && source debug.sh'),
+        "debug.sh, which job.sbatch sources, is not here",
+    ),
     "source of another folder": (
         job("source $HOME/env.sh"),
         "$HOME/env.sh, which job.sbatch sources, is not here",
