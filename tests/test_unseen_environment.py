@@ -208,6 +208,10 @@ OPEN: dict[str, tuple[str, str]] = {
         job('if [ "${DEBUG:-0}" = 1 ]; then source debug.sh; fi'),
         "debug.sh, which job.sbatch sources, is not here",
     ),
+    "source, where a case of a fallback skips it": (
+        job('case "${SITE:-none}" in\n  a) source a.sh ;;\nesac'),
+        "a.sh, which job.sbatch sources, is not here",
+    ),
     "source, after a test of a fallback": (
         job('[ "${DEBUG:-0}" = 1 ] && source debug.sh'),
         "debug.sh, which job.sbatch sources, is not here",

@@ -625,6 +625,8 @@ class Flow:
         for patterns, body in statement.arms:
             fits = self._fits(subject, patterns)
             if fits is False:
+                self._rests_on = subject.only_if
+                self._look_into(body, ())
                 continue
             if fits and not branches:
                 return self._under(body, subject.only_if)
