@@ -426,15 +426,16 @@ def _updated(plan: TrainingPlan, group: ParallelGroup | None) -> float:
 def _domain(plan: TrainingPlan) -> int:
     """Return the GPUs that reach each other over NVLink."""
     local = plan.value("cluster.gpus_per_node").need()
-    return max(int(plan.value("cluster.nvlink_domain_size").or_else(local)), local)
+    return max(int(plan.value("cluster.nvlink_domain_size").or_else(local)), int(local))
 
 
 def _wire(plan: TrainingPlan, *, within_domain: bool) -> float:
     """Return the bytes a second that a healthy wire carries."""
     if within_domain:
-        return _USUAL_SHARE * plan.value("cluster.nvlink_bytes_per_second").need()
+        links: float = plan.value("cluster.nvlink_bytes_per_second").need()
+        return _USUAL_SHARE * links
     rate = plan.value("cluster.nic_bits_per_second_per_gpu").need() / 8
-    return float(_USUAL_SHARE * rate)
+    return _USUAL_SHARE * float(rate)
 
 
 def _context_seconds(plan: TrainingPlan) -> float:

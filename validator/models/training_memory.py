@@ -230,8 +230,8 @@ def activation_estimate(
 ) -> Estimate:
     """Return what `layers` layers keep for all micro-batches in flight.
 
-    Lower: what no code can do without in that mode. Upper: every layer in full, unless full recomputation is sure, which keeps inputs, one output and one
-    layer.
+    Lower: what no code can do without in that mode. Upper: every layer in full, unless
+    full recomputation is sure, which keeps inputs, one output and one layer.
     """
     held = work.micro_batches_in_flight
     most_held = held if work.schedule_is_sure else _MOST_INTERLEAVED * held
