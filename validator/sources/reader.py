@@ -45,6 +45,7 @@ from speccheck.validator.sources.repository import holds_package, words_of_copy
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
+    from speccheck.validator.evidence.multipath_paths import PathTable
     from speccheck.validator.evidence.node.node import Node
     from speccheck.validator.sources.python.command_line import ProgramArguments
     from speccheck.validator.sources.python.modules import ModuleText
@@ -374,6 +375,7 @@ class Reading(Record):
     openings: through which more variables may be set than those.
     launches: the commands of a script that start a training.
     broken: what the values of a command refer to, and that nothing states.
+    paths: between the addresses of a multipath fabric.
     """
 
     facts: FactSheet
@@ -386,6 +388,7 @@ class Reading(Record):
     openings: tuple[Opening, ...] = ()
     launches: "tuple[Launch, ...]" = ()
     broken: tuple[BrokenReference, ...] = ()
+    paths: "PathTable | None" = None
 
 
 class Reader(Record):
@@ -393,7 +396,8 @@ class Reader(Record):
 
     detect: from 0 (no) to 1 (sure), from the keys of a document alone.
     read: gives the facts; never judges, never raises on odd values.
-    keys: a document without any of these at its top is none of this format.
+    keys: a document without any of these at its top is none of this format; `::` is
+        any address of IPv6.
     interpolates: the framework's loader replaces `${...}` as OmegaConf does.
     parents: the files whose values a document inherits, the weakest first.
     merges: the framework takes several files of this format for one configuration.
