@@ -76,3 +76,22 @@ def test_a_program_of_the_repository_may_have_more_flags(
     )
     monkeypatch.chdir(tmp_path)
     assert outcome in _outcomes(script, capsys, "key_refused")
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [("lora_target: {all: true}", "unknown"), ("lora_rank: eight", "fail")],
+)
+def test_a_copy_of_the_framework_may_take_other_shapes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    outcome: str,
+) -> None:
+    package = tmp_path / "src" / "llamafactory"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (tmp_path / "train.yaml").write_text(_SETTINGS.replace("draws: true", line))
+    monkeypatch.chdir(tmp_path)
+    assert outcome in _outcomes(tmp_path / "train.yaml", capsys, "value_refused")
