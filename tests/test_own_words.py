@@ -95,3 +95,14 @@ def test_a_copy_of_the_framework_may_take_other_shapes(
     (tmp_path / "train.yaml").write_text(_SETTINGS.replace("draws: true", line))
     monkeypatch.chdir(tmp_path)
     assert outcome in _outcomes(tmp_path / "train.yaml", capsys, "value_refused")
+
+
+def test_a_comment_in_json_is_no_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ds_config.json").write_text(
+        '{"_comment": "stage 2", "//": "more", "train_batch_size": 8, '
+        '"zero_optimization": {"stage": 2}}'
+    )
+    found = _outcomes(tmp_path / "ds_config.json", capsys, "key_silently_ignored")
+    assert found == ["pass"]

@@ -272,13 +272,21 @@ class KeyedFile(Record):
                 ]
             if table is not None:
                 standing = table.standing(key.path)
-                if standing == "unknown" and not self._is_of_fork(key):
+                if standing == "unknown" and not (
+                    _is_comment(key) or self._is_of_fork(key)
+                ):
                     unknown.append(key)
                 elif standing == "outdated" and not self._is_kept(key):
                     outdated.append(key)
         return self._replace(
             unknown=tuple(unknown), outdated=tuple(outdated), texts=tuple(texts)
         )
+
+
+def _is_comment(key: StatedKey) -> bool:
+    """Return whether a key stands for a comment, which JSON has not: `_comment`, `//`."""
+    name = str(key.path[-1])
+    return name.strip("_$#/ ").lower() in {"", "comment", "comments"}
 
 
 class StatedKeys(Record):
