@@ -113,7 +113,8 @@ def _faults(
             is_own = is_of_copy and (is_shape or fault.kind == "choice")
             if has_own_keys and table.is_open(key.path):
                 is_own = is_own or is_shape or taken.is_worded
-            yield file, key, fault, is_own and not fault.is_slip
+            is_slip = fault.is_slip and not file.names(key.value)
+            yield file, key, fault, is_own and not is_slip
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:
