@@ -8,6 +8,8 @@ import pytest
 from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, keys_and_texts, read_text
 from speccheck.validator.cli.main import main
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.gpt_neox import READER
 
 WHOLE = """\
@@ -358,3 +360,13 @@ def test_at_least_98_percent_of_published_keys_are_known() -> None:
         total += len(keyed.keys)
         known += sum(keyed.catalogue.is_known(key.path) for key in keyed.keys)
     assert known >= 0.98 * total > 1_000
+
+
+def test_precisions_without_blocks_are_of_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "trainer_base.yaml"
+    path.write_text(
+        "train_iters: 500\ndata_path: null\nvocab_file: null\nmerge_file: null\n"
+        "log_interval: 10\nsave_interval: 100\neval_interval: 100\n"
+        "fp16: false\nbf16: true\noptimizer: adam\n"
+    )
+    assert [*run(Request(arguments=(str(path),))).plans] == []

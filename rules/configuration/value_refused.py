@@ -6,8 +6,8 @@ computes with a text where a number belongs.
 What passes: values of the type, the choices and the range that the key table of the
 framework lists, in any of the spellings that its loader converts.
 
-What stays open: texts that another tool fills in; choices of a fork's parser, of a copy
-of the framework beside the file (lists and switches too), and of scripts' own keys.
+What stays open: texts that another tool fills in; choices of a fork's parser; choices,
+lists, blocks and switches of a copy of the framework beside the file, or of a script.
 
 Where it does not apply: keys without a type in the table, files of formats without a
 table; numbers and switches written as texts (refused_value_type).
@@ -42,19 +42,16 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
     """Judge each value against its key table, and what the plan can hold."""
     refused: set[tuple[str, KeyPath]] = set()
-    for file, key, fault in _faults(stated):
+    for file, key, fault, is_own in _faults(stated):
         refused.add((file.file, key.path))
         if fault is None:
             continue
         name, value = key.place.key, shown_value(key.value)
         reader = file.catalogue.reader if file.catalogue else ""
-        is_slip = fault.is_slip and not file.names(key.value)
-        is_own = file.is_beside_source and file.version is None and not is_slip
-        is_shape = isinstance(key.value, dict | list | bool) or "list" in fault.takes
-        is_open = fault.kind == "choice" and (file.has_open_choices or is_own)
-        if is_open or (is_own and is_shape):
+        if is_own or (fault.kind == "choice" and file.has_open_choices):
+            by = "the script" if file.has_own_keys else "a fork"
             yield unknown(
-                f"{name} {value}: {reader} takes {fault.takes}, and a fork may read it",
+                f"{name} {value}: {reader} takes {fault.takes}, and {by} may read it",
                 missing=["run.framework_version"],
                 at=key.value_place,
             )
@@ -89,29 +86,35 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
 
 def _faults(
     stated: StatedKeys,
-) -> Iterator[tuple[KeyedFile, StatedKey, ValueFault | None]]:
-    """Yield the refused values; no fault where refused_value_type tells it."""
+) -> Iterator[tuple[KeyedFile, StatedKey, ValueFault | None, bool]]:
+    """Yield the refused values, and whether the program at hand may take them.
+
+    There is no fault where refused_value_type tells it.
+    """
     for file in stated.files:
         table, loader = file.catalogue, file.loader
         if table is None or loader is None:
             continue
         has_own_keys = file.has_own_keys
+        is_of_copy = file.is_beside_source and file.version is None
         retyped = {loaded_as.place.path for loaded_as in file.loaded_as}
         for key in file.keys:
             taken = table.accepted(key.path, file.format) if key.is_sure else None
             if key.path in retyped:
-                yield file, key, None
+                yield file, key, None, False
                 continue
             fault = value_fault(taken, key.value) if taken is not None else None
             # several words after a flag that takes one: `--load path of model`
             is_filler = loader.language == "shell" and isinstance(key.value, list)
             if taken is None or fault is None or is_filler:
                 continue
-            is_other = taken.is_worded or isinstance(key.value, list | dict)
-            is_own = has_own_keys and table.is_open(key.path) and is_other
-            if is_own and not fault.is_slip:
-                continue
-            yield file, key, fault
+            is_shape = isinstance(key.value, list | dict)
+            is_other = is_shape or isinstance(key.value, bool) or "list" in fault.takes
+            is_own = is_of_copy and (is_other or fault.kind == "choice")
+            if has_own_keys and table.is_open(key.path):
+                is_own = is_own or is_shape or taken.is_worded
+            is_slip = fault.is_slip and not file.names(key.value)
+            yield file, key, fault, is_own and not is_slip
 
 
 def _meant(key: StatedKey, fault: ValueFault) -> Fix | None:

@@ -284,7 +284,7 @@ class KeyedFile(Record):
 
 
 def _is_comment(key: StatedKey) -> bool:
-    """Return whether a key stands for a comment, which JSON has not: `_comment`, `//`."""
+    """Return whether a key stands for a comment, such as `_comment` or `//`."""
     name = str(key.path[-1])
     return name.strip("_$#/ ").lower() in {"", "comment", "comments"}
 

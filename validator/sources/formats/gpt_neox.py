@@ -111,10 +111,18 @@ _AS_WRITTEN = frozenset({"optimizer", "scheduler"})
 _BY_RELEASE = frozenset({"fp16", "bf16"})
 
 
+# Blocks of DeepSpeed here, plain values in other configurations of Megatron's names.
+_BLOCKS = ("fp16", "bf16", "optimizer", "scheduler")
+_FEW_PLAIN = 2
+
+
 def detect(document: Document) -> float:
     """Recognise it by names of its own, or by paths of data, vocabulary and logs."""
     data = section(document.data)
     if any(isinstance(data.get(name), dict) for name in _OF_OTHERS):
+        return 0.0
+    plain = [name for name in _BLOCKS if isinstance(data.get(name), str | bool)]
+    if len(plain) >= _FEW_PLAIN:
         return 0.0
     names = {_underscored(name) for name in data}
     own = len(_OWN & names)
