@@ -77,6 +77,8 @@ class Launch(Record):
     is_shared: other jobs may run on its nodes.
     lost: variables of the script that do not reach the ranks.
     adds_local_rank: the launcher puts --local_rank before the arguments of the program.
+    hosts: machines of its list or file of hosts.
+    slots: ranks that these take, of a launcher that starts no more.
     """
 
     launcher: Value[str]
@@ -95,6 +97,8 @@ class Launch(Record):
     is_shared: Value[bool] = Value("launch.is_shared")
     lost: tuple[LostVariable, ...] = ()
     adds_local_rank: bool = False
+    hosts: Value[int] = Value("launch.hosts")
+    slots: Value[int] = Value("launch.slots")
 
     @property
     def processes_of_task(self) -> Value[int]:
@@ -173,6 +177,8 @@ class Launch(Record):
             self.allocated_nodes,
             self.allocated_gpus,
             self.nodes_started,
+            self.hosts,
+            self.slots,
             self.nodes,
             self.tasks,
             self.processes_of_task,

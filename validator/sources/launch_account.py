@@ -29,6 +29,7 @@ from speccheck.validator.sources.formats.slurm import (
     request_of,
 )
 from speccheck.validator.sources.launch_spread import (
+    capacity_of,
     exports_of_fabric,
     lost_variables,
     spread_of,
@@ -76,6 +77,7 @@ class LauncherOptions(Record):
     endpoint: tuple[str, ...] = ()
     backend: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    host_file: tuple[str, ...] = ()
 
 
 _RUN = LauncherOptions(
@@ -104,6 +106,7 @@ _FLAGS: Mapping[str, LauncherOptions] = {
         rank=("--node_rank",),
         address=("--master_addr",),
         port=("--master_port",),
+        host_file=("-H", "--hostfile"),
     ),
     _COMPOSER: LauncherOptions(
         processes=("-n", "--nproc"),
@@ -118,6 +121,7 @@ _FLAGS: Mapping[str, LauncherOptions] = {
         address=("--master_addr",),
         port=("--master_port",),
         hosts=("-H", "--host"),
+        host_file=("--hostfile",),
     ),
 }
 # Front ends that start torchrun by what the environment says.
@@ -255,6 +259,8 @@ def _account(
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)
     world = read.count("launch.world", flags.world)
+    is_program = written.launcher == _PYTHON
+    hosts, slots = capacity_of(source, written.command, read.option(flags.host_file))
     return Launch(
         Value("launch.launcher", written.launcher, "stated", (place,)),
         spread.spreader,
@@ -264,7 +270,7 @@ def _account(
         spread.allocated_gpus,
         spread.tasks,
         _processes(read, flags, written, spread.spreader),
-        spread.ranks if written.launcher == _PYTHON else world,
+        _ranks_of_program(source, spread.ranks) if is_program else world,
         least,
         _node_rank(source, read, flags, written),
         _rendezvous(read, flags, written),
@@ -272,7 +278,21 @@ def _account(
         spread.is_shared,
         adds_local_rank=written.launcher == DEEPSPEED
         and "--no_local_rank" not in written.given,
+        hosts=hosts,
+        slots=slots,
     )
+
+
+def _ranks_of_program(source: Source, started: Value[int]) -> Value[int]:
+    """Return the ranks of a program: as started, or what WORLD_SIZE says to it."""
+    exported = source.script.exports.get("WORLD_SIZE")
+    if started.places or exported is None or exported.conditional:
+        return started
+    number = count_of(exported.value.text) if exported.value.resolved else None
+    if number is None:
+        return started
+    place = word_place(source.name, exported.name, exported.value)
+    return Value("launch.world", number, "stated", (place,))
 
 
 def _processes(

@@ -14,6 +14,12 @@ from speccheck.validator.sources.formats.batch_systems import (
     RankStarter,
     rank_starter,
 )
+from speccheck.validator.sources.formats.hostfile import (
+    Host,
+    host_places,
+    hosts_of,
+    slots_of,
+)
 from speccheck.validator.sources.formats.slurm import (
     SlurmRequest,
     count_of,
@@ -24,15 +30,21 @@ from speccheck.validator.sources.formats.slurm import (
     total_of,
 )
 from speccheck.validator.sources.launching import (
+    HOROVODRUN,
+    HOST_FILES,
     MpiRun,
     ProcessCount,
     base_name,
+    in_working_folder,
+    is_sure,
+    last_options,
     mpi_run_of,
     with_outer,
     word_place,
 )
 from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.shell.script import (
+    Option,
     ShellAssignment,
     ShellCommand,
     ShellWord,
@@ -46,7 +58,6 @@ _RANKS = "launch.world"
 _OF, _GPUS = "launch.allocated_nodes", "launch.allocated_gpus"
 _MATTERS = ("NCCL_", "TORCH_NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_")
 _OPEN_MPI = frozenset({"-x", "-mca", "--mca", "--allow-run-as-root", "--oversubscribe"})
-_HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
 
 
 class Spread(Record):
@@ -226,6 +237,79 @@ def _tasks_of_mpi(source: Source, mpi_run: MpiRun) -> Value[int]:
     return Value(_TASKS, counts.pop(), "derived", (place,), "slots of each host")
 
 
+def capacity_of(
+    source: Source, command: ShellCommand, host_file: Option | None
+) -> tuple[Value[int], Value[int]]:
+    """Return the machines that a launch has by its hosts, and the ranks they take.
+
+    Open MPI and Horovod start no more ranks than there are slots; Hydra begins again
+    at the first host.
+    """
+    hosts, slots = Value[int]("launch.hosts"), Value[int]("launch.slots")
+    if host_file is not None:
+        machines, places, _ = _machines(source, host_file)
+        if not machines or not is_sure(host_file):
+            return hosts, slots
+        return _stated_hosts(len(machines), places), slots
+    mpi_run = mpi_run_of(command)
+    if mpi_run is None or mpi_run.is_elastic:
+        return hosts, slots
+    words = [word for item in with_outer(command) for word in item.words]
+    if mpi_run.hosts and mpi_run.hosts_word is not None:
+        places = (word_place(source.name, mpi_run.name, mpi_run.hosts_word),)
+        number, total = len(mpi_run.hosts), sum(mpi_run.hosts.values())
+        states_slots = ":" in mpi_run.hosts_word.text
+    else:
+        named = last_options(options(words))
+        given = next((named[flag] for flag in named if flag in HOST_FILES), None)
+        if given is None or not is_sure(given):
+            return hosts, slots
+        machines, places, states_slots = _machines(source, given)
+        number, total = len(machines), slots_of(machines) or 0
+    if not number:
+        return hosts, slots
+    if states_slots and total and _keeps_to_slots(source, mpi_run, words):
+        note = f"slots of {number} hosts"
+        slots = Value("launch.slots", total, "derived", places, note)
+    return _stated_hosts(number, places), slots
+
+
+def _stated_hosts(number: int, places: tuple[Place, ...]) -> Value[int]:
+    return Value("launch.hosts", number, "derived", places, f"{number} hosts")
+
+
+def _machines(
+    source: Source, option: Option
+) -> tuple[tuple[Host, ...], tuple[Place, ...], bool]:
+    """Return the machines of the file that an option names, with places and slots."""
+    flag, values, _ = option
+    target = values[0].text if values and values[0].resolved else ""
+    taken = source.find(in_working_folder(target)) if target else None
+    machines = hosts_of(taken.text) if taken is not None else ()
+    if taken is None or not machines:
+        return (), (), False
+    places = (
+        word_place(source.name, flag, values[0]),
+        *host_places(taken.path, machines),
+    )
+    return machines, places, "slots=" in taken.text
+
+
+def _keeps_to_slots(
+    source: Source, mpi_run: MpiRun, words: Sequence[ShellWord]
+) -> bool:
+    """Return whether a starter refuses more ranks than its hosts have slots."""
+    if mpi_run.name == HOROVODRUN:
+        return True
+    texts = {word.text for word in words}
+    if any("oversubscribe" in text.lower() for text in texts):
+        return False
+    if any("oversubscribe" in name.lower() for name in source.script.exports):
+        return False
+    is_open_mpi = mpi_run.name in {"orterun", "prterun"}
+    return is_open_mpi or not texts.isdisjoint({*_OPEN_MPI, "--hostfile", "-hostfile"})
+
+
 def _counted(name: str, source: Source, count: ProcessCount | None) -> Value[int]:
     if count is None:
         return Value(name)
@@ -348,7 +432,7 @@ def _of_open_mpi(
     hosts = len(mpi_run.hosts) if mpi_run is not None else 0
     if source.script.directives or flags.isdisjoint(_OPEN_MPI):
         return
-    if hosts <= 1 and flags.isdisjoint(_HOST_FILES):
+    if hosts <= 1 and flags.isdisjoint(HOST_FILES):
         return
     text = " ".join(word.text for word in words)
     if "env_list" in text or any("$" in word.text for word in words[:_FIRST]):

@@ -510,6 +510,7 @@ def references(source: Source) -> tuple[Reference, ...]:
                 taken.update(started)
         elif started and (not has_launch or _may_train(command)):
             scripts.update(tuple(started.items())[:1])
+        taken.update(_host_files(source.name, command))
     shared: dict[str, Reference] = {}
     if configs:
         first, *others = configs[min(configs)]
@@ -526,6 +527,21 @@ def references(source: Source) -> tuple[Reference, ...]:
             for target, reference in shared.items()
         }
     return tuple({**shared, **scripts, **taken}.values())
+
+
+HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
+
+
+def _host_files(file: str, command: ShellCommand) -> dict[str, Reference]:
+    """Return the files with the hosts of a launch."""
+    result: dict[str, Reference] = {}
+    if not any(word.text.partition("=")[0] in HOST_FILES for word in command.words):
+        return result
+    for flag, values, _ in options(command.words):
+        if flag in HOST_FILES and values and values[0].resolved:
+            target = in_working_folder(values[0].text)
+            result[target] = Reference(target, word_place(file, target, values[0]))
+    return result
 
 
 def sourced(source: Source) -> tuple[Reference, ...]:
