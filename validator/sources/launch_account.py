@@ -146,6 +146,10 @@ _RANK_VARIABLES = frozenset(
         "SLURM_PROCID",
     }
 )
+# A static rendezvous of these is at this port, unless another is given.
+_DEFAULT_PORT = "29500"
+_AT_DEFAULT_PORT = frozenset({TORCHRUN, DEEPSPEED})
+_BEHIND = lazy_pattern(r"(?<![&>])&[ \t]*(?:#.*)?$")
 _OWN_PORT = lazy_pattern(r":(\d+)$")
 
 
@@ -171,11 +175,31 @@ def launch_accounts(source: Source) -> tuple[Launch, ...]:
     return tuple(
         _account(
             source, written._replace(hidden=written.hidden or hidden), job, batch
-        )._replace(lost=tuple(lost_variables(source, command, exports)))
+        )._replace(
+            lost=tuple(lost_variables(source, command, exports)),
+            side_by_side=_side_by_side(source, command),
+        )
         for command in commands
         if id(command) not in holding
         and (written := _written(source, command)) is not None
     )
+
+
+def _side_by_side(source: Source, command: ShellCommand) -> int:
+    """Return which set of commands in the background it is in; 0 for none.
+
+    A `wait` ends a set.
+    """
+    if command.outer is not None or command.conditional:
+        return 0
+    number = command.line
+    while source.line(number).endswith("\\"):
+        number += 1
+    if not _BEHIND.search(source.line(number)):
+        return 0
+    others = source.script.commands
+    waits = [item for item in others if item.words[0].text == "wait"]
+    return 1 + sum(item.line < command.line for item in waits)
 
 
 def _written(source: Source, command: ShellCommand) -> _Command | None:
@@ -458,7 +482,12 @@ def _rendezvous(
         place = word_place(read.file, endpoint[0], endpoint[1][0])
         if match is not None:
             port = Value("launch.rendezvous_port", match[1], "stated", (place,))
-    return Rendezvous(address, port, backend, _is_static(backend, written))
+    is_static = _is_static(backend, written)
+    if not port.places and is_static and not written.hidden:
+        if written.launcher in _AT_DEFAULT_PORT and "--standalone" not in written.given:
+            note = f"the port of {written.launcher} unless another is given"
+            port = Value("launch.rendezvous_port", _DEFAULT_PORT, "default", (), note)
+    return Rendezvous(address, port, backend, is_static)
 
 
 def _is_static(backend: Value[str], written: _Command) -> bool:

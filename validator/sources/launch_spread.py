@@ -52,7 +52,7 @@ from speccheck.validator.sources.shell.script import (
 )
 
 _REMOTE = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "parallel"})
-_OF_MPI = ("mpirun", "mpiexec", "orterun", "prterun")
+_OF_MPI = ("mpirun", "mpiexec", "orterun", "prterun", HOROVODRUN)
 _SPREADER, _NODES, _TASKS = "launch.spreader", "launch.nodes_started", "launch.tasks"
 _RANKS = "launch.world"
 _OF, _GPUS = "launch.allocated_nodes", "launch.allocated_gpus"
