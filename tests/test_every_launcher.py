@@ -200,6 +200,14 @@ _LAUNCHES: dict[str, dict[str, str]] = {
     "deepspeed flags": _script(
         "deepspeed --num_nodes 2 --num_gpus 8 --master_addr head train.py"
     ),
+    "deepspeed hostfile": {
+        "hostfile": _HOSTFILE,
+        **_script("deepspeed --hostfile hostfile train.py"),
+    },
+    "mpirun hostfile": {
+        "hosts": _HOSTFILE,
+        **_script("mpirun -np 16 --hostfile hosts -x NCCL_DEBUG python train.py"),
+    },
     "mpirun -np -H": _script("mpirun -np 16 -H node-0:8,node-1:8 python train.py"),
     "mpirun -npernode": _script(
         "mpirun -np 16 -npernode 8 -x NCCL_DEBUG python train.py"
@@ -263,10 +271,9 @@ _LAUNCHES: dict[str, dict[str, str]] = {
 
 # What another file, or a component of the job, knows: never a number that is wrong.
 _NOT_KNOWN: dict[str, dict[str, str]] = {
-    "deepspeed hostfile": {
-        "hostfile": _HOSTFILE,
-        **_script("deepspeed --hostfile hostfile train.py"),
-    },
+    "deepspeed hostfile of another folder": _script(
+        "deepspeed --hostfile /job/hostfile train.py"
+    ),
     "srun heterogeneous": {"job.sbatch": _HETEROGENEOUS},
     "PBS chunks that share nodes": _script(
         "mpiexec -n 16 python train.py",

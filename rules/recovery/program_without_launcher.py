@@ -6,7 +6,7 @@ memory or take as many times as long as there are GPUs.
 
 What passes: the launcher of the framework, or torchrun.
 
-Where it does not apply: one GPU, or a number that is not known; programs that srun or
+Where it does not apply: one GPU; programs that srun or
 mpirun starts once for each GPU; programs of Lightning, Ray and others that start their
 processes themselves.
 
@@ -31,12 +31,11 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
     clause="COMM-052",
     confidence="advisory",
     frameworks=("llm-foundry", "nanotron", "torchtitan"),
-    about=("cluster.gpus_per_node",),
 )
 def program_without_launcher(cluster: Cluster, account: Launches) -> Verdicts:
     """Judge who starts the program, where a node has several GPUs."""
     gpus = cluster.gpus_per_node
-    if len(account.launches) != 1 or not gpus.is_known or gpus.need() <= 1:
+    if len(account.launches) != 1:
         return
     (launch,) = account.launches
     at = [launch.launcher, gpus]
@@ -44,6 +43,8 @@ def program_without_launcher(cluster: Cluster, account: Launches) -> Verdicts:
         return
     if launch.launcher.value != "python":
         yield passed(at=at)
+        return
+    if gpus.need() <= 1:
         return
     name = launch.program[0] if launch.program else "the program"
     yield fail(

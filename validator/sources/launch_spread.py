@@ -18,7 +18,6 @@ from speccheck.validator.sources.formats.hostfile import (
     Host,
     host_places,
     hosts_of,
-    slots_of,
 )
 from speccheck.validator.sources.formats.slurm import (
     SlurmRequest,
@@ -100,7 +99,7 @@ def spread_of(
         allocated_gpus=_allocated_gpus(request),
         is_shared=_is_shared(request),
     )
-    mpi_run = mpi_run_of(command)
+    mpi_run = mpi_run_in(source, command)
     if spreader.value == "batch":
         return spread._replace(
             nodes=Value(_NODES, 1, "derived", (), spreader.note),
@@ -135,7 +134,7 @@ def _spread_of_others(
             allocated_nodes=nodes if nodes.is_known else own.nodes._replace(name=_OF),
             allocated_gpus=gpus if gpus.is_known else own.gpus._replace(name=_GPUS),
         )
-    mpi_run = mpi_run_of(command)
+    mpi_run = mpi_run_in(source, command)
     if mpi_run is None or not nodes.is_known:
         return None
     started = _nodes_of_mpi(source, mpi_run)
@@ -247,61 +246,71 @@ def capacity_of(
     """
     hosts, slots = Value[int]("launch.hosts"), Value[int]("launch.slots")
     if host_file is not None:
-        machines, places, _ = _machines(source, host_file)
-        if not machines or not is_sure(host_file):
-            return hosts, slots
-        return _stated_hosts(len(machines), places), slots
-    mpi_run = mpi_run_of(command)
-    if mpi_run is None or mpi_run.is_elastic:
+        machines, places = machines_of(source, host_file)
+        if machines:
+            hosts = _stated_hosts(len(machines), places)
         return hosts, slots
-    words = [word for item in with_outer(command) for word in item.words]
-    if mpi_run.hosts and mpi_run.hosts_word is not None:
-        places = (word_place(source.name, mpi_run.name, mpi_run.hosts_word),)
-        number, total = len(mpi_run.hosts), sum(mpi_run.hosts.values())
-        states_slots = ":" in mpi_run.hosts_word.text
-    else:
-        named = last_options(options(words))
-        given = next((named[flag] for flag in named if flag in HOST_FILES), None)
-        if given is None or not is_sure(given):
-            return hosts, slots
-        machines, places, states_slots = _machines(source, given)
-        number, total = len(machines), slots_of(machines) or 0
-    if not number:
+    mpi_run = mpi_run_in(source, command)
+    if mpi_run is None or mpi_run.is_elastic or mpi_run.hosts_word is None:
         return hosts, slots
-    if states_slots and total and _keeps_to_slots(source, mpi_run, words):
+    given = _host_file(mpi_run_of(command), command)
+    machines, places = machines_of(source, given) if given else ((), ())
+    places = places or (word_place(source.name, mpi_run.name, mpi_run.hosts_word),)
+    number, total = len(mpi_run.hosts), sum(mpi_run.hosts.values())
+    states_slots = machines or ":" in mpi_run.hosts_word.text
+    if states_slots and _keeps_to_slots(source, mpi_run, command):
         note = f"slots of {number} hosts"
         slots = Value("launch.slots", total, "derived", places, note)
     return _stated_hosts(number, places), slots
+
+
+def mpi_run_in(source: Source, command: ShellCommand) -> MpiRun | None:
+    """Return how MPI starts what a command runs, with the hosts of its hostfile."""
+    mpi_run = mpi_run_of(command)
+    option = _host_file(mpi_run, command)
+    if mpi_run is None or option is None:
+        return mpi_run
+    machines, _ = machines_of(source, option)
+    counts = {host.name: host.slots for host in machines if host.slots is not None}
+    if not counts or len(counts) < len(machines):
+        return mpi_run
+    return mpi_run._replace(hosts=counts, hosts_word=option[1][0])
+
+
+def _host_file(mpi_run: MpiRun | None, command: ShellCommand) -> Option | None:
+    """Return the option that names the hostfile of MPI, where no list is given."""
+    if mpi_run is None or mpi_run.hosts or mpi_run.is_elastic:
+        return None
+    words = [word for item in with_outer(command) for word in item.words]
+    if not any(word.text.partition("=")[0] in HOST_FILES for word in words):
+        return None
+    named = last_options(options(words))
+    return next((named[flag] for flag in named if flag in HOST_FILES), None)
 
 
 def _stated_hosts(number: int, places: tuple[Place, ...]) -> Value[int]:
     return Value("launch.hosts", number, "derived", places, f"{number} hosts")
 
 
-def _machines(
+def machines_of(
     source: Source, option: Option
-) -> tuple[tuple[Host, ...], tuple[Place, ...], bool]:
-    """Return the machines of the file that an option names, with places and slots."""
+) -> tuple[tuple[Host, ...], tuple[Place, ...]]:
+    """Return the machines of the file that an option names, and where they stand."""
     flag, values, _ = option
-    target = values[0].text if values and values[0].resolved else ""
-    taken = source.find(in_working_folder(target)) if target else None
+    is_known = is_sure(option) and values and values[0].resolved
+    taken = source.find(in_working_folder(values[0].text)) if is_known else None
     machines = hosts_of(taken.text) if taken is not None else ()
     if taken is None or not machines:
-        return (), (), False
-    places = (
-        word_place(source.name, flag, values[0]),
-        *host_places(taken.path, machines),
-    )
-    return machines, places, "slots=" in taken.text
+        return (), ()
+    place = word_place(source.name, flag, values[0])
+    return machines, (place, *host_places(taken.path, machines))
 
 
-def _keeps_to_slots(
-    source: Source, mpi_run: MpiRun, words: Sequence[ShellWord]
-) -> bool:
+def _keeps_to_slots(source: Source, mpi_run: MpiRun, command: ShellCommand) -> bool:
     """Return whether a starter refuses more ranks than its hosts have slots."""
     if mpi_run.name == HOROVODRUN:
         return True
-    texts = {word.text for word in words}
+    texts = {word.text for item in with_outer(command) for word in item.words}
     if any("oversubscribe" in text.lower() for text in texts):
         return False
     if any("oversubscribe" in name.lower() for name in source.script.exports):

@@ -57,16 +57,6 @@ def _lines(text: str) -> Iterator[tuple[int, str, re.Match[str] | None]]:
             yield number, line, _LINE.match(line.strip())
 
 
-def slots_of(hosts: tuple[Host, ...]) -> int | None:
-    """Return the ranks that fit on all machines; None where a line does not say."""
-    total = 0
-    for host in hosts:
-        if host.slots is None:
-            return None
-        total += host.slots
-    return total
-
-
 def host_places(file: str, hosts: tuple[Host, ...]) -> tuple[Place, ...]:
     """Return where the machines stand: the last line, behind which none is left."""
     return tuple(Place(file, host.name, span=host.span) for host in hosts[-1:])
