@@ -11,7 +11,7 @@ from speccheck.validator.catalogue.containers import Engine
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.sources.mapping import derive_switch
+from speccheck.validator.sources.mapping import derive_switch, whole_number
 from speccheck.validator.sources.reader import Fact, FactSheet
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - compared with, never opened
@@ -282,11 +282,9 @@ def _state_accelerators(sheet: FactSheet, options: ContainerOptions) -> None:
 def _device_count(text: str) -> int | None:
     """Return the devices of `4`, `"device=0,1"` or `count=2`; None for `all`."""
     bare = text.strip("\"'")
-    if bare.isdecimal():
-        return int(bare)
     name, _, value = bare.partition("=")
-    if name == "count" and value.isdecimal():
-        return int(value)
+    if name == "count" or not value:
+        return whole_number(value or bare)
     devices = [part for part in value.strip("\"'").split(",") if part]
     is_list = name == "device" and all("=" not in part for part in devices)
     return len(devices) if is_list and devices and "$" not in value else None
@@ -358,8 +356,9 @@ def _state_locked_memory(sheet: FactSheet, options: ContainerOptions) -> None:
         if setting.unknown or text == "host":
             reason = setting.unknown or "the limit of the user"
             sheet.unusable(_LOCKS, reason, setting.at)
-        elif text in {"-1", "unlimited"} or text.isdecimal():
-            limit = int(text) if text.isdecimal() else UNLIMITED
+        elif text in {"-1", "unlimited"} or whole_number(text) is not None:
+            number = whole_number(text)
+            limit = UNLIMITED if number is None else number
             sheet.state(_LIMIT, limit, setting.at)
             sheet.derive(_LOCKS, limit == UNLIMITED, f"memlock={text}", setting.at)
         return

@@ -51,6 +51,7 @@ from speccheck.validator.sources.launching import (
     unresolved,
     word_place,
 )
+from speccheck.validator.sources.mapping import whole_number
 from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.shell.script import (
     Option,
@@ -411,16 +412,12 @@ def _node_rank(
             note = "--node-rank defaults to 0"
             return NodeRank(Value(name, 0, "default", (), note))
         return NodeRank()
-    number = read.value(name, flags.rank, _whole_number)
+    number = read.value(name, flags.rank, whole_number)
     word = option[1][0] if option[1] else option[2]
     match = _NUMBERED.match(word.text)
     if number.is_known or match is None or match[1] not in _RANK_VARIABLES:
         return NodeRank(number)
     return NodeRank(number, match[1], _expanding_shell(source, written, word, match[1]))
-
-
-def _whole_number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
 
 
 def _expanding_shell(

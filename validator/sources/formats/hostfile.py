@@ -15,9 +15,9 @@ from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading
 
 _HOST = r"(?=[A-Za-z0-9])[\w.-]{1,253}"
 _LINE = lazy_pattern(
-    rf"(?P<name>{_HOST})(?:(?P<of_hydra>:\d+)|(?:[ \t]+\w+=\d+)*)[ \t]*$"
+    rf"(?P<name>{_HOST})(?:(?P<of_hydra>:\d{{1,9}})|(?:[ \t]+\w+=\d{{1,9}})*)[ \t]*$"
 )
-_SLOTS = lazy_pattern(r"\bslots=(\d+)")
+_SLOTS = lazy_pattern(r"\bslots=(\d{1,9})\b")
 _FEW = 8  # lines that show whether a text is a hostfile
 
 
