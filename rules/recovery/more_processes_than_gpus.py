@@ -29,9 +29,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _WRITTEN = ("stated", "derived")
 
 
-@rule(
-    clause="COMM-017", about=("recovery.processes_per_node", "cluster.world_size")
-)
+@rule(clause="COMM-017", about=("recovery.processes_per_node", "cluster.world_size"))
 def more_processes_than_gpus(cluster: Cluster, recovery: Recovery) -> Verdicts:
     """Judge processes on a node <= its GPUs, and ranks <= nodes x GPUs."""
     yield from _of_job(cluster)

@@ -480,10 +480,10 @@ def _rendezvous(
         if match is not None:
             port = Value("launch.rendezvous_port", match[1], "stated", (place,))
     is_static = _is_static(backend, written)
-    if not port.places and is_static and not written.hidden:
-        if written.launcher in _AT_DEFAULT_PORT and "--standalone" not in written.given:
-            note = f"the port of {written.launcher} unless another is given"
-            port = Value("launch.rendezvous_port", _DEFAULT_PORT, "default", (), note)
+    is_open = port.places or written.hidden or written.launcher not in _AT_DEFAULT_PORT
+    if is_static and not is_open:
+        note = f"the port of {written.launcher} unless another is given"
+        port = Value("launch.rendezvous_port", _DEFAULT_PORT, "default", (), note)
     return Rendezvous(address, port, backend, is_static)
 
 

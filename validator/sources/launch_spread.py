@@ -15,7 +15,7 @@ from speccheck.validator.sources.formats.batch_systems import (
     rank_starter,
 )
 from speccheck.validator.sources.formats.hostfile import (
-    Host,
+    ListedHost,
     host_places,
     hosts_of,
 )
@@ -294,7 +294,7 @@ def _stated_hosts(number: int, places: tuple[Place, ...]) -> Value[int]:
 
 def machines_of(
     source: Source, option: Option
-) -> tuple[tuple[Host, ...], tuple[Place, ...]]:
+) -> tuple[tuple[ListedHost, ...], tuple[Place, ...]]:
     """Return the machines of the file that an option names, and where they stand."""
     flag, values, _ = option
     is_known = is_sure(option) and values and values[0].resolved

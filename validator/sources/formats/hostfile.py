@@ -21,7 +21,7 @@ _SLOTS = lazy_pattern(r"\bslots=(\d{1,9})\b")
 _FEW = 8  # lines that show whether a text is a hostfile
 
 
-class Host(Record):
+class ListedHost(Record):
     """A machine of a hostfile; without a number, the ranks on it are not stated."""
 
     name: str
@@ -29,15 +29,15 @@ class Host(Record):
     span: Span
 
 
-def hosts_of(text: str) -> tuple[Host, ...]:
+def hosts_of(text: str) -> tuple[ListedHost, ...]:
     """Return the machines of a hostfile, each once; empty for any other text."""
-    hosts: dict[str, Host] = {}
+    hosts: dict[str, ListedHost] = {}
     for number, line, match in _lines(text):
         if match is None:
             return ()
         slots = _SLOTS.search(line)
         written = slots[1] if slots is not None else (match["of_hydra"] or "")[1:]
-        host = Host(
+        host = ListedHost(
             match["name"],
             int(written) if written else None,
             Span(number, 1, max(1, len(line.rstrip()))),
@@ -57,7 +57,7 @@ def _lines(text: str) -> Iterator[tuple[int, str, re.Match[str] | None]]:
             yield number, line, _LINE.match(line.strip())
 
 
-def host_places(file: str, hosts: tuple[Host, ...]) -> tuple[Place, ...]:
+def host_places(file: str, hosts: tuple[ListedHost, ...]) -> tuple[Place, ...]:
     """Return where the machines stand: the last line, behind which none is left."""
     return tuple(Place(file, host.name, span=host.span) for host in hosts[-1:])
 

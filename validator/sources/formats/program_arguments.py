@@ -148,10 +148,14 @@ def _trainings(source: Source) -> Iterator[SizedCommand]:
             if flag.startswith("--")
         }
         sizes = given.keys() & _LEAVES.keys()
-        if (is_performance and not _RECIPES.isdisjoint(given)) or (
-            len(sizes) >= _FEWEST
-            and (sizes & _DEGREES.keys() or sizes & _BATCHES.keys())
-        ) or (sizes & _PLAIN and _TRAINS in base_name(program)):
+        if (
+            (is_performance and not _RECIPES.isdisjoint(given))
+            or (
+                len(sizes) >= _FEWEST
+                and (sizes & _DEGREES.keys() or sizes & _BATCHES.keys())
+            )
+            or (sizes & _PLAIN and _TRAINS in base_name(program))
+        ):
             yield SizedCommand(program, arguments, given)
 
 
