@@ -48,7 +48,8 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             continue
         name, value = key.place.key, shown_value(key.value)
         reader = file.catalogue.reader if file.catalogue else ""
-        is_own = file.is_beside_source and file.version is None and not fault.is_slip
+        is_slip = fault.is_slip and not file.names(key.value)
+        is_own = file.is_beside_source and file.version is None and not is_slip
         if fault.kind == "choice" and (file.has_open_choices or is_own):
             yield unknown(
                 f"{name} {value}: {reader} takes {fault.takes}, and a fork may read it",
