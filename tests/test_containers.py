@@ -1,8 +1,12 @@
 """Containers of scripts: what the process inside gets, whichever engine makes it."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from speccheck.validator.catalogue.containers import engines
+from speccheck.validator.cli.main import main
 from speccheck.validator.sources.container_commands import containers_of
 from speccheck.validator.sources.containers import state_container_options
 from speccheck.validator.sources.reader import FactSheet, Source
@@ -163,3 +167,28 @@ def test_every_engine_says_what_holds_by_default() -> None:
         is_isolated = engine.default("shm") == "none"
         assert ("shm_bytes" in engine.defaults) == is_isolated, engine.id
         assert engine.present.keys() <= {*engine.options.values()}, engine.id
+
+
+@pytest.mark.parametrize(
+    ("command", "engine"),
+    [
+        ("shifter --image=nersc/pytorch:24.06 --module=gpu", "shifter"),
+        ("singularity_wrapper exec", "singularity_wrapper"),
+    ],
+)
+def test_wrappers_of_sites_start_containers_of_the_node(
+    command: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Give what NERSC and CSC start in an image the memory of the node."""
+    script = (
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\n"
+        f"srun {command} torchrun --nnodes=2 --nproc_per_node=4 train.py\n"
+    )
+    path = tmp_path / "job.sbatch"
+    path.write_text(script, encoding="utf-8")
+    main(["plan", "--output", "json", str(path)])
+    values = json.loads(capsys.readouterr().out)["plans"][0]["values"]
+    known = {value["name"]: value.get("value") for value in values}
+    assert known["container.engine"] == engine
+    assert known["container.ipc"] == "host"
+    assert known["recovery.processes_per_node"] == 4

@@ -200,6 +200,14 @@ _LAUNCHES: dict[str, dict[str, str]] = {
     "deepspeed flags": _script(
         "deepspeed --num_nodes 2 --num_gpus 8 --master_addr head train.py"
     ),
+    "deepspeed hostfile": {
+        "hostfile": _HOSTFILE,
+        **_script("deepspeed --hostfile hostfile train.py"),
+    },
+    "mpirun hostfile": {
+        "hosts": _HOSTFILE,
+        **_script("mpirun -np 16 --hostfile hosts -x NCCL_DEBUG python train.py"),
+    },
     "mpirun -np -H": _script("mpirun -np 16 -H node-0:8,node-1:8 python train.py"),
     "mpirun -npernode": _script(
         "mpirun -np 16 -npernode 8 -x NCCL_DEBUG python train.py"
@@ -263,10 +271,9 @@ _LAUNCHES: dict[str, dict[str, str]] = {
 
 # What another file, or a component of the job, knows: never a number that is wrong.
 _NOT_KNOWN: dict[str, dict[str, str]] = {
-    "deepspeed hostfile": {
-        "hostfile": _HOSTFILE,
-        **_script("deepspeed --hostfile hostfile train.py"),
-    },
+    "deepspeed hostfile of another folder": _script(
+        "deepspeed --hostfile /job/hostfile train.py"
+    ),
     "srun heterogeneous": {"job.sbatch": _HETEROGENEOUS},
     "PBS chunks that share nodes": _script(
         "mpiexec -n 16 python train.py",
@@ -329,3 +336,80 @@ def test_a_list_of_many_hosts_is_counted(
     text = f"#!/bin/bash\nmpirun -np 80000 -H {hosts} python train.py\n"
     path.write_text(text, encoding="utf-8")
     assert _scale(tmp_path, capsys) == (10_000, 8, 80_000)
+
+
+_DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"mpirun -np {_DIGITS} python train.py",
+        f"mpirun -H node-0:{_DIGITS} python train.py",
+        f"mpirun --map-by ppr:{_DIGITS}:node python train.py",
+        f"torchrun --nnodes=1:{_DIGITS} --nproc_per_node={_DIGITS} train.py",
+        f"accelerate launch --num_processes {_DIGITS} --num_machines 2 train.py",
+        f"#SBATCH --nodes={_DIGITS}\n#SBATCH --time={_DIGITS}-1\nsrun python train.py",
+        f"#PBS -l select={_DIGITS}:ngpus=8\nmpiexec python train.py",
+        f'#BSUB -n 16\n#BSUB -R "span[ptile={_DIGITS}]"\nmpirun python train.py',
+        f"flux run -N {_DIGITS} -n 16 -g 1 python train.py",
+        f"docker run --gpus {_DIGITS} image torchrun --nproc_per_node=8 train.py",
+    ],
+    ids=lambda command: command.split()[0],
+)
+def test_a_number_of_thousands_of_digits_is_no_count(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Take a number that Python does not convert for one that nobody means."""
+    path = tmp_path / "run.sh"
+    path.write_text(f"#!/bin/bash\n{command}\n", encoding="utf-8")
+    assert main([str(path)]) in {0, 1, 3}
+    assert "bug of speccheck" not in capsys.readouterr().err
+
+
+def test_a_hostfile_of_many_hosts_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Count each host once, and refuse slots of thousands of digits."""
+    text = "".join(f"n{number} slots=8\n" for number in range(20_000))
+    (tmp_path / "hosts").write_text(text, encoding="utf-8")
+    (tmp_path / "odd").write_text(f"n1 slots={_DIGITS}\n", encoding="utf-8")
+    for name in ("hosts", "odd"):
+        command = f"deepspeed --hostfile {name} train.py\n"
+        (tmp_path / f"{name}.sh").write_text(command, encoding="utf-8")
+    main(["plan", "--output", "json", str(tmp_path / "hosts.sh")])
+    values = json.loads(capsys.readouterr().out)["plans"][0]["values"]
+    known = {value["name"]: value.get("value") for value in values}
+    assert known["cluster.nodes"] == 20_000
+    assert main([str(tmp_path / "odd.sh")]) == 0
+
+
+def test_a_rayjob_has_an_account(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Give what the entry point starts the nodes and GPUs of its pods."""
+    path = tmp_path / "job.yaml"
+    path.write_text(_RAY_JOB, encoding="utf-8")
+    main(["plan", "--output", "json", str(path)])
+    (launch,) = json.loads(capsys.readouterr().out)["plans"][0]["launches"]
+    account = {value["name"]: value["value"] for value in launch["account"]}
+    assert account == {
+        "launch.allocated_nodes": 2,
+        "launch.allocated_gpus": 8,
+        "launch.devices": 16,
+    }
+
+
+def test_a_file_of_accelerate_completes_its_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Take from the file what no flag states, as accelerate does."""
+    (tmp_path / "accelerate.yaml").write_text(_ACCELERATE_FILE, encoding="utf-8")
+    command = "accelerate launch --config_file accelerate.yaml --num_machines 4 t.py"
+    (tmp_path / "run.sh").write_text(f"#!/bin/bash\n{command}\n", encoding="utf-8")
+    main(["plan", "--output", "json", str(tmp_path)])
+    (launch,) = json.loads(capsys.readouterr().out)["plans"][0]["launches"]
+    account = {value["name"]: value["value"] for value in launch["account"]}
+    assert account["launch.nodes"] == 4
+    assert account["launch.world"] == 16
+    assert account["launch.rendezvous_address"] == "head"

@@ -260,7 +260,7 @@ def test_values_in_all_their_forms(arguments: str, leaf: str, value: object) -> 
                 "python train.py --per_device_train_batch_size 4 --learning_rate 1e-5 "
                 "--num_train_epochs 1 --num_warmup_steps 10\n"
             ),
-            None,
+            "program-arguments",
         ),
         (
             (
@@ -274,10 +274,10 @@ def test_values_in_all_their_forms(arguments: str, leaf: str, value: object) -> 
                 "python src/train.py --stage sft --finetuning_type lora --bf16 "
                 "--per_device_train_batch_size 4 --save_strategy steps\n"
             ),
-            None,
+            "program-arguments",
         ),
         ("echo train.py --per_device_train_batch_size 4 --bf16 --tf32\n", None),
-        ("python train.py --per_device_train_batch_size 4\n", None),
+        ("python train.py --per_device_train_batch_size 4\n", "program-arguments"),
         ("# --per_device_train_batch_size 4 --bf16 --tf32\n", None),
     ],
 )

@@ -194,7 +194,7 @@ def test_several_commands_share_what_is_alike() -> None:
         (VERL, "hydra-overrides"),
         (NEMO, "hydra-overrides"),
         (f"echo {VERL.splitlines()[5]}\n a.b=1 c.d=2", None),
-        ("python train.py model.hidden=2 trainer.epochs=3\n", None),
+        ("python train.py model.hidden=2 trainer.epochs=3\n", "python-launch"),
         ("python -m verl.trainer.main_eval data.path=x data.n=3\n", None),
         ("accelerate launch scripts/run_sft.py --config sft.yaml\n", "torchrun"),
         ("curl http://host/x?a.b=1\n", None),

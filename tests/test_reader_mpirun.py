@@ -36,7 +36,7 @@ def test_states_processes_nodes_and_gpus() -> None:
     assert script.note(NODES) == "32 processes / 8 a node = 4"
     assert script.line(WORLD) == 2
     assert script.line(PROCESSES) == 3
-    assert script.targets == ["llama.yaml"]
+    assert script.targets == ["llama.yaml", "hosts"]
 
 
 @pytest.mark.parametrize(

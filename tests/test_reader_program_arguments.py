@@ -58,7 +58,9 @@ def test_a_variable_may_hold_more() -> None:
             "python convert.py --tensor_model_parallel_size 2 --micro_batch_size 1\n",
             None,
         ),
-        ("python train.py --micro_batch_size 1\n", None),
+        ("python train.py --micro_batch_size 1\n", "program-arguments"),
+        ("python train.py --seq_length 1024\n", "python-launch"),
+        ("python tools/fit.py --micro_batch_size 1\n", None),
         ("swift sft --model m --max_length 8\n", None),
     ],
 )

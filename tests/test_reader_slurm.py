@@ -272,7 +272,7 @@ def test_jobs_that_may_train(text: str) -> None:
         "#SBATCH -n 64 -t 12:00:00\nmpirun ./solver -in case.in\n",
         "#SBATCH --cpus-per-task=64\npython tools/preprocess_data.py --workers 64\n",
         "#SBATCH -N 1\nrsync -av /a /b\n",
-        "##SBATCH --gres=gpu:8\npython train.py\n",
+        "##SBATCH --gres=gpu:8\npython plot_training.py\n",
     ],
 )
 def test_other_jobs(text: str) -> None:

@@ -84,7 +84,7 @@ def test_deepspeed() -> None:
         "recovery.rendezvous_endpoint": "node-0",
     }
     assert script.value(RESTARTS) == 0
-    assert script.targets == ["ds/zero3.json"]
+    assert script.targets == ["ds/zero3.json", "hosts"]
 
 
 def test_accelerate_in_a_text_that_every_task_runs() -> None:

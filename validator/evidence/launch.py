@@ -6,12 +6,14 @@ is a value with its places, so that what two links of the chain say can be set b
 each other.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
+_T = TypeVar("_T")
+_ACCELERATE = "accelerate"
 Shell = Literal["", "script", "task"]
 _STARTS = {"batch": "the batch script starts"} | {
     name: f"{name} starts" for name in ("flux", "jsrun", "mpirun", "srun", "ssh")
@@ -77,6 +79,10 @@ class Launch(Record):
     is_shared: other jobs may run on its nodes.
     lost: variables of the script that do not reach the ranks.
     adds_local_rank: the launcher puts --local_rank before the arguments of the program.
+    hosts: machines of its list or file of hosts.
+    slots: ranks that these take, of a launcher that starts no more.
+    is_file: a file of accelerate states it, which a command may take.
+    side_by_side: the set of commands that run at the same time; 0 for none.
     """
 
     launcher: Value[str]
@@ -95,6 +101,10 @@ class Launch(Record):
     is_shared: Value[bool] = Value("launch.is_shared")
     lost: tuple[LostVariable, ...] = ()
     adds_local_rank: bool = False
+    hosts: Value[int] = Value("launch.hosts")
+    slots: Value[int] = Value("launch.slots")
+    side_by_side: int = 0
+    is_file: bool = False
 
     @property
     def processes_of_task(self) -> Value[int]:
@@ -173,6 +183,8 @@ class Launch(Record):
             self.allocated_nodes,
             self.allocated_gpus,
             self.nodes_started,
+            self.hosts,
+            self.slots,
             self.nodes,
             self.tasks,
             self.processes_of_task,
@@ -204,13 +216,38 @@ def joined(launches: Iterable[Launch]) -> Launches:
     """
     known = tuple(launches)
     starts = [launch for launch in known if launch.launcher.value == SCRIPT]
-    return Launches(
-        tuple(
-            _started(launch, starts) if starts else launch
-            for launch in known
-            if launch.launcher.value != SCRIPT
-        )
+    files = [launch for launch in known if launch.is_file]
+    commands = tuple(
+        _completed(_started(launch, starts) if starts else launch, files)
+        for launch in known
+        if launch.launcher.value != SCRIPT and not launch.is_file
     )
+    is_started = any(_takes_file(launch) for launch in commands)
+    return Launches(commands if is_started else (*commands, *files))
+
+
+def _takes_file(launch: Launch) -> bool:
+    return launch.launcher.value == _ACCELERATE
+
+
+def _completed(launch: Launch, files: Sequence[Launch]) -> Launch:
+    """Return a command of accelerate with what its file says beside the flags."""
+    if len(files) != 1 or not _takes_file(launch):
+        return launch
+    (file,), own = files, launch.rendezvous
+    return launch._replace(
+        nodes=_first(launch.nodes, file.nodes),
+        world=_first(launch.world, file.world),
+        node_rank=launch.node_rank if launch.node_rank.is_stated else file.node_rank,
+        rendezvous=own._replace(
+            address=_first(own.address, file.rendezvous.address),
+            port=_first(own.port, file.rendezvous.port),
+        ),
+    )
+
+
+def _first(own: Value[_T], other: Value[_T]) -> Value[_T]:
+    return own if own.is_known or own.places else other
 
 
 def _started(launch: Launch, starts: Iterable[Launch]) -> Launch:

@@ -54,7 +54,7 @@ _INSIDE = "run.in_container"
 _STARTS = lazy_pattern(
     r"--container(?:-image|-name)?\b|--no-container-mount-home"
     r"|\b(?:apptainer|charliecloud|ch-run|docker|enroot|nerdctl|podman|sarus"
-    r"|shifter|singularity|udocker)\b"
+    r"|shifter|singularity|singularity_wrapper|apptainer_wrapper|udocker)\b"
 )
 _COMMENT, _DIRECTIVE = "#", "#SBATCH"
 

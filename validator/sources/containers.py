@@ -11,7 +11,7 @@ from speccheck.validator.catalogue.containers import Engine
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.sources.mapping import derive_switch
+from speccheck.validator.sources.mapping import derive_switch, whole_number
 from speccheck.validator.sources.reader import Fact, FactSheet
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - compared with, never opened
@@ -24,7 +24,7 @@ _GPUS, _DEVICE = "container.accelerators", "container.fabric_device"
 _CAPABILITIES = "container.capabilities"
 TAKES_ENVIRONMENT, _VARIABLES = "container.takes_environment", "container.variables"
 _MOUNTS = "container.mounts"
-_FAMILY = "cluster.accelerator_family"
+_FAMILY, _SEEN = "cluster.accelerator_family", "cluster.gpus_per_node"
 _SIZE = lazy_pattern(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?$")
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _FABRIC = ("infiniband", "uverbs", "rdma")
@@ -251,6 +251,9 @@ def _state_accelerators(sheet: FactSheet, options: ContainerOptions) -> None:
     setting = options.last("gpus")
     if setting is not None and not setting.unknown and setting.text != "none":
         sheet.state(_GPUS, setting.text, setting.at)
+        count = _device_count(setting.text)
+        if count is not None and options.engine.default("gpus") == "none":
+            sheet.derive(_SEEN, count, f"--gpus {setting.text}", setting.at)
         if options.engine.default("network") == "bridge":
             sheet.facts.append(Fact(_FAMILY, "nvidia", "default", (), "--gpus"))
         return
@@ -274,6 +277,17 @@ def _state_accelerators(sheet: FactSheet, options: ContainerOptions) -> None:
         sheet.derive(
             _GPUS, options.engine.default("gpus"), "no option names any", options.at
         )
+
+
+def _device_count(text: str) -> int | None:
+    """Return the devices of `4`, `"device=0,1"` or `count=2`; None for `all`."""
+    bare = text.strip("\"'")
+    name, _, value = bare.partition("=")
+    if name == "count" or not value:
+        return whole_number(value or bare)
+    devices = [part for part in value.strip("\"'").split(",") if part]
+    is_list = name == "device" and all("=" not in part for part in devices)
+    return len(devices) if is_list and devices and "$" not in value else None
 
 
 def _doubt_on_accelerators(options: ContainerOptions) -> Setting | None:
@@ -342,8 +356,9 @@ def _state_locked_memory(sheet: FactSheet, options: ContainerOptions) -> None:
         if setting.unknown or text == "host":
             reason = setting.unknown or "the limit of the user"
             sheet.unusable(_LOCKS, reason, setting.at)
-        elif text in {"-1", "unlimited"} or text.isdecimal():
-            limit = int(text) if text.isdecimal() else UNLIMITED
+        elif text in {"-1", "unlimited"} or whole_number(text) is not None:
+            number = whole_number(text)
+            limit = UNLIMITED if number is None else number
             sheet.state(_LIMIT, limit, setting.at)
             sheet.derive(_LOCKS, limit == UNLIMITED, f"memlock={text}", setting.at)
         return

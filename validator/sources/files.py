@@ -22,6 +22,7 @@ from speccheck.validator.sources.documents.reading import (
 from speccheck.validator.sources.reader import (
     CaptureReader,
     Fact,
+    FactSheet,
     Reader,
     Reading,
     ReadingGap,
@@ -595,6 +596,7 @@ def _read_document(
         for script in reading.scripts
         for script_reading in _script_readings(script, readers)
     ]
+    inner = [_in_allocation(item, reading.facts) for item in inner]
     openings = (
         *reading.openings,
         *(item for script in reading.scripts for item in openings_of(script)),
@@ -613,6 +615,31 @@ def _read_document(
             for path in document.unsure
             if (span := document.span(path)) is not None
         ),
+    )
+
+
+def _in_allocation(reading: Reading, document: FactSheet) -> Reading:
+    """Return the launches of a script with the nodes that its document asks for."""
+    if not reading.launches:
+        return reading
+    sure = ("stated", "derived")
+    known = {fact.name: fact for fact in document.facts if fact.status in sure}
+    nodes, gpus = (
+        Value(f"launch.allocated_{name}", fact.value, fact.status, fact.places)
+        if (fact := known.get(leaf)) is not None
+        else Value(f"launch.allocated_{name}")
+        for name, leaf in (
+            ("nodes", "cluster.nodes"),
+            ("gpus", "cluster.gpus_per_node"),
+        )
+    )
+    return reading._replace(
+        launches=tuple(
+            launch
+            if launch.allocated_nodes.places
+            else launch._replace(allocated_nodes=nodes, allocated_gpus=gpus)
+            for launch in reading.launches
+        )
     )
 
 

@@ -29,6 +29,7 @@ from speccheck.validator.sources.formats.slurm import (
     request_of,
 )
 from speccheck.validator.sources.launch_spread import (
+    capacity_of,
     exports_of_fabric,
     lost_variables,
     spread_of,
@@ -50,6 +51,7 @@ from speccheck.validator.sources.launching import (
     unresolved,
     word_place,
 )
+from speccheck.validator.sources.mapping import whole_number
 from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.shell.script import (
     Option,
@@ -76,6 +78,7 @@ class LauncherOptions(Record):
     endpoint: tuple[str, ...] = ()
     backend: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    host_file: tuple[str, ...] = ()
 
 
 _RUN = LauncherOptions(
@@ -104,6 +107,7 @@ _FLAGS: Mapping[str, LauncherOptions] = {
         rank=("--node_rank",),
         address=("--master_addr",),
         port=("--master_port",),
+        host_file=("-H", "--hostfile"),
     ),
     _COMPOSER: LauncherOptions(
         processes=("-n", "--nproc"),
@@ -118,6 +122,7 @@ _FLAGS: Mapping[str, LauncherOptions] = {
         address=("--master_addr",),
         port=("--master_port",),
         hosts=("-H", "--host"),
+        host_file=("--hostfile",),
     ),
 }
 # Front ends that start torchrun by what the environment says.
@@ -142,6 +147,10 @@ _RANK_VARIABLES = frozenset(
         "SLURM_PROCID",
     }
 )
+# A static rendezvous of these is at this port, unless another is given.
+_DEFAULT_PORT = "29500"
+_AT_DEFAULT_PORT = frozenset({TORCHRUN, DEEPSPEED})
+_BEHIND = lazy_pattern(r"(?<![&>])&[ \t]*(?:#.*)?$")
 _OWN_PORT = lazy_pattern(r":(\d+)$")
 
 
@@ -167,11 +176,31 @@ def launch_accounts(source: Source) -> tuple[Launch, ...]:
     return tuple(
         _account(
             source, written._replace(hidden=written.hidden or hidden), job, batch
-        )._replace(lost=tuple(lost_variables(source, command, exports)))
+        )._replace(
+            lost=tuple(lost_variables(source, command, exports)),
+            side_by_side=_side_by_side(source, command),
+        )
         for command in commands
         if id(command) not in holding
         and (written := _written(source, command)) is not None
     )
+
+
+def _side_by_side(source: Source, command: ShellCommand) -> int:
+    """Return which set of commands in the background it is in; 0 for none.
+
+    A `wait` ends a set.
+    """
+    if command.outer is not None or command.conditional:
+        return 0
+    number = command.line
+    while source.line(number).endswith("\\"):
+        number += 1
+    if not _BEHIND.search(source.line(number)):
+        return 0
+    others = source.script.commands
+    waits = [item for item in others if item.words[0].text == "wait"]
+    return 1 + sum(item.line < command.line for item in waits)
 
 
 def _written(source: Source, command: ShellCommand) -> _Command | None:
@@ -255,6 +284,8 @@ def _account(
     nodes, least = _nodes(read, flags, written)
     place = word_place(source.name, written.word.text, written.word)
     world = read.count("launch.world", flags.world)
+    is_program = written.launcher == _PYTHON
+    hosts, slots = capacity_of(source, written.command, read.option(flags.host_file))
     return Launch(
         Value("launch.launcher", written.launcher, "stated", (place,)),
         spread.spreader,
@@ -264,7 +295,7 @@ def _account(
         spread.allocated_gpus,
         spread.tasks,
         _processes(read, flags, written, spread.spreader),
-        spread.ranks if written.launcher == _PYTHON else world,
+        _ranks_of_program(source, spread.ranks) if is_program else world,
         least,
         _node_rank(source, read, flags, written),
         _rendezvous(read, flags, written),
@@ -272,7 +303,21 @@ def _account(
         spread.is_shared,
         adds_local_rank=written.launcher == DEEPSPEED
         and "--no_local_rank" not in written.given,
+        hosts=hosts,
+        slots=slots,
     )
+
+
+def _ranks_of_program(source: Source, started: Value[int]) -> Value[int]:
+    """Return the ranks of a program: as started, or what WORLD_SIZE says to it."""
+    exported = source.script.exports.get("WORLD_SIZE")
+    if started.places or exported is None or exported.conditional:
+        return started
+    number = count_of(exported.value.text) if exported.value.resolved else None
+    if number is None:
+        return started
+    place = word_place(source.name, exported.name, exported.value)
+    return Value("launch.world", number, "stated", (place,))
 
 
 def _processes(
@@ -367,16 +412,12 @@ def _node_rank(
             note = "--node-rank defaults to 0"
             return NodeRank(Value(name, 0, "default", (), note))
         return NodeRank()
-    number = read.value(name, flags.rank, _whole_number)
+    number = read.value(name, flags.rank, whole_number)
     word = option[1][0] if option[1] else option[2]
     match = _NUMBERED.match(word.text)
     if number.is_known or match is None or match[1] not in _RANK_VARIABLES:
         return NodeRank(number)
     return NodeRank(number, match[1], _expanding_shell(source, written, word, match[1]))
-
-
-def _whole_number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
 
 
 def _expanding_shell(
@@ -438,7 +479,12 @@ def _rendezvous(
         place = word_place(read.file, endpoint[0], endpoint[1][0])
         if match is not None:
             port = Value("launch.rendezvous_port", match[1], "stated", (place,))
-    return Rendezvous(address, port, backend, _is_static(backend, written))
+    is_static = _is_static(backend, written)
+    is_open = port.places or written.hidden or written.launcher not in _AT_DEFAULT_PORT
+    if is_static and not is_open:
+        note = f"the port of {written.launcher} unless another is given"
+        port = Value("launch.rendezvous_port", _DEFAULT_PORT, "default", (), note)
+    return Rendezvous(address, port, backend, is_static)
 
 
 def _is_static(backend: Value[str], written: _Command) -> bool:

@@ -14,6 +14,11 @@ from speccheck.validator.sources.formats.batch_systems import (
     RankStarter,
     rank_starter,
 )
+from speccheck.validator.sources.formats.hostfile import (
+    ListedHost,
+    host_places,
+    hosts_of,
+)
 from speccheck.validator.sources.formats.slurm import (
     SlurmRequest,
     count_of,
@@ -24,15 +29,21 @@ from speccheck.validator.sources.formats.slurm import (
     total_of,
 )
 from speccheck.validator.sources.launching import (
+    HOROVODRUN,
+    HOST_FILES,
     MpiRun,
     ProcessCount,
     base_name,
+    in_working_folder,
+    is_sure,
+    last_options,
     mpi_run_of,
     with_outer,
     word_place,
 )
 from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.shell.script import (
+    Option,
     ShellAssignment,
     ShellCommand,
     ShellWord,
@@ -40,13 +51,12 @@ from speccheck.validator.sources.shell.script import (
 )
 
 _REMOTE = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "parallel"})
-_OF_MPI = ("mpirun", "mpiexec", "orterun", "prterun")
+_OF_MPI = ("mpirun", "mpiexec", "orterun", "prterun", HOROVODRUN)
 _SPREADER, _NODES, _TASKS = "launch.spreader", "launch.nodes_started", "launch.tasks"
 _RANKS = "launch.world"
 _OF, _GPUS = "launch.allocated_nodes", "launch.allocated_gpus"
 _MATTERS = ("NCCL_", "TORCH_NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_")
 _OPEN_MPI = frozenset({"-x", "-mca", "--mca", "--allow-run-as-root", "--oversubscribe"})
-_HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
 
 
 class Spread(Record):
@@ -89,7 +99,7 @@ def spread_of(
         allocated_gpus=_allocated_gpus(request),
         is_shared=_is_shared(request),
     )
-    mpi_run = mpi_run_of(command)
+    mpi_run = mpi_run_in(source, command)
     if spreader.value == "batch":
         return spread._replace(
             nodes=Value(_NODES, 1, "derived", (), spreader.note),
@@ -124,7 +134,7 @@ def _spread_of_others(
             allocated_nodes=nodes if nodes.is_known else own.nodes._replace(name=_OF),
             allocated_gpus=gpus if gpus.is_known else own.gpus._replace(name=_GPUS),
         )
-    mpi_run = mpi_run_of(command)
+    mpi_run = mpi_run_in(source, command)
     if mpi_run is None or not nodes.is_known:
         return None
     started = _nodes_of_mpi(source, mpi_run)
@@ -224,6 +234,89 @@ def _tasks_of_mpi(source: Source, mpi_run: MpiRun) -> Value[int]:
         return _counted(_TASKS, source, mpi_run.ranks_per_node)
     place = word_place(source.name, mpi_run.name, mpi_run.hosts_word)
     return Value(_TASKS, counts.pop(), "derived", (place,), "slots of each host")
+
+
+def capacity_of(
+    source: Source, command: ShellCommand, host_file: Option | None
+) -> tuple[Value[int], Value[int]]:
+    """Return the machines that a launch has by its hosts, and the ranks they take.
+
+    Open MPI and Horovod start no more ranks than there are slots; Hydra begins again
+    at the first host.
+    """
+    hosts, slots = Value[int]("launch.hosts"), Value[int]("launch.slots")
+    if host_file is not None:
+        machines, places = machines_of(source, host_file)
+        if machines:
+            hosts = _stated_hosts(len(machines), places)
+        return hosts, slots
+    mpi_run = mpi_run_in(source, command)
+    if mpi_run is None or mpi_run.is_elastic or mpi_run.hosts_word is None:
+        return hosts, slots
+    given = _host_file(mpi_run_of(command), command)
+    machines, places = machines_of(source, given) if given else ((), ())
+    places = places or (word_place(source.name, mpi_run.name, mpi_run.hosts_word),)
+    number, total = len(mpi_run.hosts), sum(mpi_run.hosts.values())
+    states_slots = machines or ":" in mpi_run.hosts_word.text
+    if states_slots and _keeps_to_slots(source, mpi_run, command):
+        note = f"slots of {number} hosts"
+        slots = Value("launch.slots", total, "derived", places, note)
+    return _stated_hosts(number, places), slots
+
+
+def mpi_run_in(source: Source, command: ShellCommand) -> MpiRun | None:
+    """Return how MPI starts what a command runs, with the hosts of its hostfile."""
+    mpi_run = mpi_run_of(command)
+    option = _host_file(mpi_run, command)
+    if mpi_run is None or option is None:
+        return mpi_run
+    machines, _ = machines_of(source, option)
+    counts = {host.name: host.slots for host in machines if host.slots is not None}
+    if not counts or len(counts) < len(machines):
+        return mpi_run
+    return mpi_run._replace(hosts=counts, hosts_word=option[1][0])
+
+
+def _host_file(mpi_run: MpiRun | None, command: ShellCommand) -> Option | None:
+    """Return the option that names the hostfile of MPI, where no list is given."""
+    if mpi_run is None or mpi_run.hosts or mpi_run.is_elastic:
+        return None
+    words = [word for item in with_outer(command) for word in item.words]
+    if not any(word.text.partition("=")[0] in HOST_FILES for word in words):
+        return None
+    named = last_options(options(words))
+    return next((named[flag] for flag in named if flag in HOST_FILES), None)
+
+
+def _stated_hosts(number: int, places: tuple[Place, ...]) -> Value[int]:
+    return Value("launch.hosts", number, "derived", places, f"{number} hosts")
+
+
+def machines_of(
+    source: Source, option: Option
+) -> tuple[tuple[ListedHost, ...], tuple[Place, ...]]:
+    """Return the machines of the file that an option names, and where they stand."""
+    flag, values, _ = option
+    is_known = is_sure(option) and values and values[0].resolved
+    taken = source.find(in_working_folder(values[0].text)) if is_known else None
+    machines = hosts_of(taken.text) if taken is not None else ()
+    if taken is None or not machines:
+        return (), ()
+    place = word_place(source.name, flag, values[0])
+    return machines, (place, *host_places(taken.path, machines))
+
+
+def _keeps_to_slots(source: Source, mpi_run: MpiRun, command: ShellCommand) -> bool:
+    """Return whether a starter refuses more ranks than its hosts have slots."""
+    if mpi_run.name == HOROVODRUN:
+        return True
+    texts = {word.text for item in with_outer(command) for word in item.words}
+    if any("oversubscribe" in text.lower() for text in texts):
+        return False
+    if any("oversubscribe" in name.lower() for name in source.script.exports):
+        return False
+    is_open_mpi = mpi_run.name in {"orterun", "prterun"}
+    return is_open_mpi or not texts.isdisjoint({*_OPEN_MPI, "--hostfile", "-hostfile"})
 
 
 def _counted(name: str, source: Source, count: ProcessCount | None) -> Value[int]:
@@ -348,7 +441,7 @@ def _of_open_mpi(
     hosts = len(mpi_run.hosts) if mpi_run is not None else 0
     if source.script.directives or flags.isdisjoint(_OPEN_MPI):
         return
-    if hosts <= 1 and flags.isdisjoint(_HOST_FILES):
+    if hosts <= 1 and flags.isdisjoint(HOST_FILES):
         return
     text = " ".join(word.text for word in words)
     if "env_list" in text or any("$" in word.text for word in words[:_FIRST]):

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.script_names import SCRIPT_SUFFIXES
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.mapping import Convert, Unusable
+from speccheck.validator.sources.mapping import Convert, Unusable, whole_number
 from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
 from speccheck.validator.sources.shell.script import (
     SOURCING,
@@ -510,6 +510,7 @@ def references(source: Source) -> tuple[Reference, ...]:
                 taken.update(started)
         elif started and (not has_launch or _may_train(command)):
             scripts.update(tuple(started.items())[:1])
+        taken.update(_host_files(source.name, command))
     shared: dict[str, Reference] = {}
     if configs:
         first, *others = configs[min(configs)]
@@ -526,6 +527,21 @@ def references(source: Source) -> tuple[Reference, ...]:
             for target, reference in shared.items()
         }
     return tuple({**shared, **scripts, **taken}.values())
+
+
+HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
+
+
+def _host_files(file: str, command: ShellCommand) -> dict[str, Reference]:
+    """Return the files with the hosts of a launch."""
+    result: dict[str, Reference] = {}
+    if not any(word.text.partition("=")[0] in HOST_FILES for word in command.words):
+        return result
+    for flag, values, _ in options(command.words):
+        if flag in HOST_FILES and values and values[0].resolved:
+            target = in_working_folder(values[0].text)
+            result[target] = Reference(target, word_place(file, target, values[0]))
+    return result
 
 
 def sourced(source: Source) -> tuple[Reference, ...]:
@@ -743,16 +759,17 @@ def _count(option: Option) -> ProcessCount | None:
         return ProcessCount(None, flag, word)
     if not values:
         return None
-    text = values[0].text
-    is_number = values[0].resolved and text.isdecimal() and int(text) > 0
-    return ProcessCount(int(text) if is_number else None, flag, values[0])
+    number = whole_number(values[0].text) if values[0].resolved else None
+    return ProcessCount(number or None, flag, values[0])
 
 
 def _mapped(option: Option) -> ProcessCount | None:
     """Return the processes of `ppr:8:node`; other mappings do not state a node's."""
     flag, values, _ = option
     match = _PER_NODE.match(values[0].text) if values else None
-    return ProcessCount(int(match[1]), flag, values[0]) if match is not None else None
+    if match is None:
+        return None
+    return ProcessCount(whole_number(match[1]), flag, values[0])
 
 
 def _host_counts(text: str) -> dict[str, int]:
@@ -760,7 +777,8 @@ def _host_counts(text: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for part in text.split(","):
         name, _, number = part.strip().partition(":")
-        if not name or (number and not number.isdecimal()):
+        slots = whole_number(number or "1")
+        if not name or slots is None:
             return {}
-        counts[name] = counts.get(name, 0) + int(number or 1)
+        counts[name] = counts.get(name, 0) + slots
     return counts

@@ -35,6 +35,7 @@ class Unusable(Record):
 Convert = Callable[[object], object]
 
 _PLACEHOLDER = lazy_pattern(r"\$\{|\$\(|\{\{|^\?\?\?$|^<[^<>]*>$")
+_MOST_DIGITS = 20  # of 64 bits
 _NUMBER = lazy_pattern(r"[+-]?(\d[\d_]*\.?[\d_]*|\.\d+)([eE][+-]?\d+)?$")
 _LARGEST = 1e300  # leaves room to scale by units
 TRUE_TEXTS = frozenset({"true", "yes", "on", "1"})
@@ -93,6 +94,16 @@ def _invalid(value: object, why: str) -> Unusable:
     """Say that a value is none of a field; of lists only the key table can."""
     is_invalid = not isinstance(value, list | dict)
     return Unusable(f"{value!r:.60} {why}", is_invalid)
+
+
+def whole_number(text: str) -> int | None:
+    """Return a whole number of decimal digits; None for others, and for absurd ones.
+
+    A count of thousands of digits is none, and Python refuses to convert it.
+    """
+    digits = text.strip()
+    is_number = digits.isdecimal() and len(digits) <= _MOST_DIGITS
+    return int(digits) if is_number else None
 
 
 def parse_number(text: str) -> float | None:

@@ -143,10 +143,10 @@ class Source:
             )
 
             name = self.name.rpartition("/")[2]
-            script = parse_script(self.text, find=self._find, name=name)
+            script = parse_script(self.text, find=self.find, name=name)
             known = allocation_variables(script)
             if known:
-                script = parse_script(self.text, known, self._find, name)
+                script = parse_script(self.text, known, self.find, name)
             self._script = script
         return self._script
 
@@ -163,7 +163,7 @@ class Source:
         except ReadError:
             return None
 
-    def _find(self, target: str) -> "TakenFile | None":
+    def find(self, target: str) -> "TakenFile | None":
         """Return a file that the script names; nothing for a text without a file."""
         from speccheck.validator.sources.repository import find_named  # noqa: PLC0415
         from speccheck.validator.sources.shell.script import TakenFile  # noqa: PLC0415

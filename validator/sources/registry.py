@@ -232,15 +232,24 @@ def _indexed(modules: Iterable[str]) -> _Index:
         for reader in _readers(module):
             formats[reader.format] = module
             if isinstance(reader, ScriptReader):
-                scripts[module] = sorted(reader.words)
+                _add_words(scripts, module, reader.words)
                 continue
             if isinstance(reader, CaptureReader):
-                captures[module] = sorted(reader.marks)
+                _add_words(captures, module, reader.marks)
                 continue
             for key in reader.keys:
                 if module not in by_key.setdefault(key, []):
                     by_key[key].append(module)
     return _Index(formats, scripts, by_key, captures)
+
+
+def _add_words(
+    words_of: dict[str, list[str]], module: str, words: Iterable[str]
+) -> None:
+    """Add the words of a reader to those of its module; no words stand for any text."""
+    known, added = words_of.get(module), {*words}
+    is_any = not added or known == []
+    words_of[module] = [] if is_any else sorted({*(known or ()), *added})
 
 
 def _modules() -> list[str]:

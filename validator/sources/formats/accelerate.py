@@ -4,8 +4,12 @@ Keys and defaults: schemas/catalogues/frameworks/accelerate.yaml. Blocks are cop
 environment variables (accelerate/commands/launch.py), so texts count as numbers here.
 """
 
+from typing import Any
+
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.evidence.launch import Launch, NodeRank, Rendezvous
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.context import instance_facts
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._config import Config
@@ -15,6 +19,7 @@ from speccheck.validator.sources.formats._huggingface import (
     state_fsdp,
 )
 from speccheck.validator.sources.mapping import (
+    Convert,
     Fields,
     Unusable,
     add_defaults,
@@ -205,7 +210,39 @@ def read(document: Document) -> Reading:
     target = config.get(key)
     if isinstance(target, str) and target:
         references = (Reference(target, sheet.place(config.at(key)), is_opened=True),)
-    return Reading(sheet, keyed._replace(loaded_as=loaded_as), references=references)
+    return Reading(
+        sheet,
+        keyed._replace(loaded_as=loaded_as),
+        references=references,
+        launches=(_launch(config),),
+    )
+
+
+def _launch(config: Config) -> Launch:
+    """Return what the file says of the launch, beside what a command gives."""
+    at = config.sheet.place(("distributed_type",))
+    rank = _stated(config, "launch.node_rank", "machine_rank", integer_text)
+    return Launch(
+        Value("launch.launcher", _FORMAT, "stated", (at,)),
+        nodes=_stated(config, "launch.nodes", "num_machines", _count),
+        world=_stated(config, "launch.world", "num_processes", _count),
+        node_rank=NodeRank(rank),
+        rendezvous=Rendezvous(
+            _stated(config, "launch.rendezvous_address", "main_process_ip", text),
+            _stated(config, "launch.rendezvous_port", "main_process_port", text),
+            _stated(config, "launch.rendezvous_backend", "rdzv_backend", lower_text),
+        ),
+        is_file=True,
+    )
+
+
+def _stated(config: Config, name: str, key: str, convert: Convert) -> Value[Any]:
+    """Return a value of the launch; unknown where the key has none that is usable."""
+    written = config.get(key)
+    value = None if written is None else convert(written)
+    if value is None or isinstance(value, Unusable) or placeholder(written):
+        return Value(name)
+    return Value(name, value, "stated", (config.sheet.place(config.at(key)),))
 
 
 def _instance(sheet: FactSheet, name: object) -> None:

@@ -27,6 +27,7 @@ from speccheck.validator.sources.launching import (
     with_outer,
     word_place,
 )
+from speccheck.validator.sources.mapping import whole_number
 from speccheck.validator.sources.reader import (
     FactSheet,
     Reading,
@@ -76,8 +77,7 @@ class _Given(Record):
 
     def number(self, *names: str) -> int | None:
         name = next((item for item in names if item in self.texts), "")
-        text = self.texts.get(name, "").strip()
-        return int(text) if text.isdecimal() and int(text) > 0 else None
+        return whole_number(self.texts.get(name, "")) or None
 
     def at(self, *names: str) -> tuple[Place, ...]:
         places = (self.places[name] for name in names if name in self.places)
@@ -155,7 +155,7 @@ def _of_pbs(given: _Given) -> BatchRequest:
     match = re.search(r"\b(select|nodes)=(\d+)((?::[\w.=-]+)*)(\+)?", request)
     if match is None:
         return BatchRequest()
-    kind, number, rest, others = match[1], int(match[2]), match[3], match[4]
+    kind, number, rest, others = match[1], whole_number(match[2]), match[3], match[4]
     if others or not number:
         why = "chunks that differ"
         return BatchRequest(Value(_NODES, None, "unknown", at, why))
@@ -184,11 +184,12 @@ def _of_lsf(given: _Given) -> BatchRequest:
     nodes = given.number("-nnodes")
     at = given.at("-nnodes") if nodes else given.at("-n", "-R")
     note = f"-nnodes {nodes}"
-    if nodes is None and slots and share and int(share[1]):
-        nodes = -(-slots // int(share[1]))
-        note = f"{slots} slots / {share[1]} a host = {nodes}"
+    each = _number(share[1]) if share else None
+    if nodes is None and slots and each:
+        nodes = -(-slots // each)
+        note = f"{slots} slots / {each} a host = {nodes}"
     wanted = _NUMBER_OF_GPUS.search(given.texts.get("-gpu", ""))
-    gpus = int(wanted[1]) if wanted and not wanted[2] else None
+    gpus = whole_number(wanted[1]) if wanted and not wanted[2] else None
     return BatchRequest(
         _stated(_NODES, nodes, at, note),
         _stated(_GPUS, gpus, given.at("-gpu"), "of each host"),
@@ -243,7 +244,7 @@ _REQUESTS: Mapping[System, Callable[[_Given], BatchRequest]] = {
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and int(text) else None
+    return whole_number(text or "") or None
 
 
 def _stated(

@@ -6,13 +6,13 @@ A launcher of PyTorch below mpirun (`mpirun -N 1 torchrun ...`) says the rest it
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.launch_spread import mpi_run_in
 from speccheck.validator.sources.launching import (
     HOROVODRUN,
     MpiRun,
     ProcessCount,
     launch_of,
     mentions_only,
-    mpi_run_of,
     python_program,
     references,
     shared_facts,
@@ -71,7 +71,7 @@ def _trainings(source: Source) -> Iterator[tuple[MpiRun, bool]]:
         launch = launch_of(command)
         if launch is None and python_program(command) is None:
             continue
-        mpi_run = mpi_run_of(command)
+        mpi_run = mpi_run_in(source, command)
         if mpi_run is not None:
             yield mpi_run, launch is not None
 

@@ -1,7 +1,8 @@
-"""Launches by composer, colossalai and xtuner in scripts.
+"""Launches by composer, colossalai and xtuner in scripts, and by python alone.
 
 What they state is that of their account: options of the first two, variables of the
-last. Each starts one process for each GPU of a node.
+last. Each starts one process for each GPU of a node. Of python nothing follows: the
+program may start processes itself.
 
 Sources: composer cli/launcher.py; ColossalAI colossalai/cli/launcher; xtuner
 entry_point.py (NNODES, NPROC_PER_NODE, NODE_RANK, ADDR, PORT).
@@ -10,6 +11,7 @@ entry_point.py (NNODES, NPROC_PER_NODE, NODE_RANK, ADDR, PORT).
 from functools import partial
 
 from speccheck.validator.evidence.launch import Launch
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.launch_account import launch_accounts
 from speccheck.validator.sources.launching import references
@@ -27,6 +29,12 @@ _FORMATS = {
     "composer": "composer",
     "xtuner": "xtuner-launch",
 }
+# What its name says that it trains; `train.py`, not `prepare_training_data.py`.
+_TRAINS = lazy_pattern(
+    r"(?:pre)?train|fine_?tune|sft|dpo|grpo|ppo|run_(?:clm|mlm|pretraining)|"
+    r"(?:\w+_)?(?:pretrain|train|finetune|sft|dpo|grpo|ppo)(?:_\w+)?"
+)
+_NO_TRAINING = ("convert", "data", "eval", "export", "infer", "plot", "prepare", "test")
 
 
 def _detect(name: str, source: Source) -> float:
@@ -66,7 +74,25 @@ def _put(sheet: FactSheet, name: str, value: Value[int] | Value[str]) -> None:
         sheet.facts.append(fact)
 
 
-READERS = tuple(
+def _detect_python(source: Source) -> float:
+    """Recognise it by a program of Python that trains by its name."""
+    return 0.5 if any(map(_trains, _launches(_PYTHON, source))) else 0.0
+
+
+def _trains(launch: Launch) -> bool:
+    path = launch.program[0] if launch.program else ""
+    name = path.removesuffix(".py").replace(".", "/").rpartition("/")[2].lower()
+    has_other_use = any(part in name for part in _NO_TRAINING)
+    return _TRAINS.fullmatch(name) is not None and not has_other_use
+
+
+def _read_python(source: Source) -> Reading:
+    """Return the files that the program is given; python itself states nothing."""
+    return Reading(FactSheet(source.name), references=references(source))
+
+
+_PYTHON = "python"
+_OF_LAUNCHERS = tuple(
     ScriptReader(
         format_id,
         "launcher",
@@ -75,4 +101,10 @@ READERS = tuple(
         words=(*_FORMATS,),
     )
     for name, format_id in _FORMATS.items()
+)
+READERS = (
+    *_OF_LAUNCHERS,
+    ScriptReader(
+        "python-launch", "launcher", _detect_python, _read_python, words=(_PYTHON,)
+    ),
 )

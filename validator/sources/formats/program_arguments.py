@@ -97,6 +97,9 @@ _OF_SWIFT = {
     **dict.fromkeys(("load", "model"), Leaf("model.name_of_model", text)),
 }
 _FEWEST = 2
+# One of these is enough behind a program that trains by its name.
+_PLAIN = _DEGREES.keys() | {"micro_batch_size", "per_device_train_batch_size"}
+_TRAINS = "train"
 _SWIFT = "megatron"
 _SWIFT_MODES = frozenset({"pt", "sft", "rlhf"})
 _NO_TRAINING = ("convert", "eval", "export", "generat", "infer", "merge", "server")
@@ -145,9 +148,13 @@ def _trainings(source: Source) -> Iterator[SizedCommand]:
             if flag.startswith("--")
         }
         sizes = given.keys() & _LEAVES.keys()
-        if (is_performance and not _RECIPES.isdisjoint(given)) or (
-            len(sizes) >= _FEWEST
-            and (sizes & _DEGREES.keys() or sizes & _BATCHES.keys())
+        if (
+            (is_performance and not _RECIPES.isdisjoint(given))
+            or (
+                len(sizes) >= _FEWEST
+                and (sizes & _DEGREES.keys() or sizes & _BATCHES.keys())
+            )
+            or (sizes & _PLAIN and _TRAINS in base_name(program))
         ):
             yield SizedCommand(program, arguments, given)
 

@@ -28,7 +28,7 @@ from speccheck.validator.sources.launching import (
     unabbreviated,
     word_place,
 )
-from speccheck.validator.sources.mapping import without_place
+from speccheck.validator.sources.mapping import whole_number, without_place
 from speccheck.validator.sources.reader import (
     FactSheet,
     Reading,
@@ -493,17 +493,18 @@ def wall_time_seconds(text: str) -> float | None:
     None for no limit, which 0 and UNLIMITED ask for, and for what is no time.
     """
     days, dash, clock = text.strip().rpartition("-")
-    parts = clock.split(":")
-    if not all(part.isdecimal() for part in parts) or (dash and not days.isdecimal()):
+    known = [whole_number(part) for part in clock.split(":")]
+    numbers = [number for number in known if number is not None]
+    whole_days = whole_number(days) if dash else 0
+    if len(numbers) < len(known) or whole_days is None:
         return None
-    numbers = [int(part) for part in parts]
     if dash:
         hours, minutes, seconds = [*numbers, 0, 0][:3]
     elif len(numbers) == 1:
         hours, minutes, seconds = 0, numbers[0], 0
     else:
         hours, minutes, seconds = [0, *numbers][-3:]
-    total = int(days or 0) * _DAY + hours * _HOUR + minutes * _MINUTE + seconds
+    total = whole_days * _DAY + hours * _HOUR + minutes * _MINUTE + seconds
     return float(total) or None
 
 
@@ -703,8 +704,7 @@ def _share_of(options: Mapping[str, Requested]) -> int | None:
 
 def count_of(text: str) -> int | None:
     """Return a whole number above zero, or None."""
-    digits = text.strip()
-    return int(digits) if digits.isdecimal() and int(digits) > 0 else None
+    return whole_number(text) or None
 
 
 READER = ScriptReader(_FORMAT, "launcher", detect, read, words=("#SBATCH", *_STARTERS))

@@ -4,7 +4,7 @@ Sources of the flags and defaults: pytorch torch/distributed/run.py, deepspeed
 launcher/runner.py and launch.py, accelerate commands/launch.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
@@ -13,6 +13,7 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.container_commands import state_container
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
 from speccheck.validator.sources.formats.slurm import gpus_per_node, tasks_per_node
+from speccheck.validator.sources.launch_spread import machines_of
 from speccheck.validator.sources.launching import (
     ACCELERATE,
     DEEPSPEED,
@@ -155,7 +156,10 @@ def read(source: Source) -> Reading:
     """
     result = launches(source)
     sheet = FactSheet(source.name)
-    parts = [_facts(source.name, launch) for launch in result]
+    parts = [
+        [*_facts(source.name, launch), *_facts_of_hosts(source, launch)]
+        for launch in result
+    ]
     sheet.facts.extend(shared_facts(parts, "launch commands"))
     state_container(sheet, source)
     named = references(source)
@@ -243,6 +247,25 @@ def _facts(file: str, launch: LaunchCommand) -> list[Fact]:
     _STATE[launch.launcher](sheet, given)
     _default(sheet, launch)
     return sheet.facts
+
+
+def _facts_of_hosts(source: Source, launch: LaunchCommand) -> Iterator[Fact]:
+    """Yield what the hostfile of deepspeed states, where no option chooses from it."""
+    given = last_options(options(launch.options))
+    names = [flag for flag in ("-H", "--hostfile") if flag in given]
+    if launch.launcher != DEEPSPEED or not names or launch.hidden:
+        return
+    if not {"-i", "--include", "-e", "--exclude"}.isdisjoint(given):
+        return
+    machines, places = machines_of(source, given[names[0]])
+    note = f"{len(machines)} hosts in the hostfile"
+    if machines and "--num_nodes" not in given:
+        yield Fact(_NODES, len(machines), "derived", places, note)
+    counts = {host.slots for host in machines}
+    each = counts.pop() if len(counts) == 1 else None
+    if each and given.keys().isdisjoint({"--num_gpus", "--num_accelerators"}):
+        note = f"slots={each} on each host"
+        yield Fact(_PROCESSES, each, "derived", places, note)
 
 
 def _spelling(flag: str, launcher: str) -> str:
