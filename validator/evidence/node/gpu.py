@@ -49,6 +49,8 @@ class Gpu(Part):
     needs_reset: Value[bool]  # a call returned 16 (reset required)
     # 0 none, 1 reset, 2 reboot, 3 drain P2P, 4 drain and reset
     recovery_action: Value[int]
+    # values in whose place the driver gave an error: ERR!, Unknown Error
+    readings_failed: Value[Texts]
     inforom_is_valid: Value[bool]
     persistence_is_on: Value[bool]
     # 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process

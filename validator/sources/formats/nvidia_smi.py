@@ -1,7 +1,8 @@
-"""What `nvidia-smi -q -x` prints: the GPUs of a node, as XML.
+"""What nvidia-smi prints: the GPUs of a node, as XML, text, table or CSV.
 
-The names are those of drivers 470 to 595; where they changed, a leaf has several paths.
-The meaning of each value is that of the same leaf read through NVML.
+The names are those of the XML of drivers 470 to 595, which the other forms are brought
+to; where they changed, a leaf has several paths. The meaning of each value is that of
+the same leaf read through NVML.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +22,15 @@ from speccheck.validator.sources.capture import (
 )
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
+from speccheck.validator.sources.formats import _nvidia_smi_text as texts
+from speccheck.validator.sources.formats.run_log_csv import logged
 from speccheck.validator.sources.formats.snapshot import node_reading
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _SWITCH = word({"enabled": True, "disabled": False})
 _BOOST = word({"on": True, "off": False})
-_ANSWER = word({"yes": True, "no": False})
+_ANSWER = word({"yes": True, "no": False, "1": True, "0": False})
+_CHECKSUM = word({"valid": True, "invalid": False})
 # nvml.h, nvmlComputeMode_t
 _COMPUTE_MODES = {
     "default": 0,
@@ -53,8 +57,9 @@ _FABRIC_STATES = {
 }
 _HEALTH_SUMMARIES = {"healthy": 1, "unhealthy": 2, "limited capacity": 3}
 # nvml.h, nvmlClocksEventReason*
+_IDLE = 0x1
 _REASONS = {
-    "gpu_idle": 0x1,
+    "gpu_idle": _IDLE,
     "applications_clocks_setting": 0x2,
     "sw_power_cap": 0x4,
     "hw_slowdown": 0x8,
@@ -82,9 +87,9 @@ _HEALTH_BITS = {
     "access_timeout_recovery": 6,
 }
 _HEALTH_WORDS = {"degraded": 1, "true": 1, "full": 2, "false": 2}
-_ROOT = "nvidia_smi_log"
-_COMMAND = "nvidia-smi -q -x"
+_COMMAND = "nvidia-smi"
 _ROOT_TAG = lazy_pattern(r"<nvidia_smi_log[\s>]")
+_ERROR = lazy_pattern(r"\[?(?:ERR!|[Uu]nknown [Ee]rror)\]?\.?")
 _LOST, _NEEDS_RESET = "gpu is lost", "gpu requires reset"
 _ACTIVE = {"active": True, "not active": False}
 # drivers before 535 call them reasons to throttle
@@ -94,18 +99,42 @@ _REASON_BLOCKS = (
 )
 
 
+_SECTIONED = "NVSMI LOG"
+_HEADS = ("Attached GPUs", "Driver Version")
+_FIRST_LINES = 3000  # characters in which a capture begins; a log of a job goes on
+_WITHIN_A_LOG = 0.8
+
+
 def _detect(source: Source) -> float:
-    return 1.0 if _ROOT_TAG.search(source.text) else 0.0
+    text = source.text
+    if _ROOT_TAG.search(text) or texts.columns_of(text) or _is_sectioned(text):
+        return 1.0
+    shown = texts.TABLE.search(text)
+    if shown is not None:
+        return 1.0 if shown.start() < _FIRST_LINES else _WITHIN_A_LOG
+    return 1.0 if texts.NO_HANDLE in text else 0.0
+
+
+def _is_sectioned(text: str) -> bool:
+    return _SECTIONED in text or all(f"\n{head}" in f"\n{text}" for head in _HEADS)
 
 
 def _read(source: Source) -> Reading:
     """Return the GPUs and the driver; raises ReadError for XML that is cut off."""
-    root = load_xml(source.name, source.text)
-    if root.tag != _ROOT:
-        problem = f"its first element is <{root.tag}>, not <{_ROOT}>"
-        at = root.span.line, root.span.column
-        raise ReadError(source.name, "syntax", problem, f"capture {_COMMAND}", at)
-    capture = Capture(source.name, _COMMAND)
+    text = source.text
+    is_series = False
+    if _ROOT_TAG.search(text):
+        root, command = _xml(source), f"{_COMMAND} -q -x"
+    elif texts.columns_of(text):
+        root, is_series = texts.of_columns(source.name, text)
+        command = f"{_COMMAND} --query-gpu"
+    elif _is_sectioned(text):
+        root, command = texts.of_query(source.name, text), f"{_COMMAND} -q"
+    else:
+        root, command = texts.of_table(source.name, text), _COMMAND
+    if texts.NO_HANDLE in text or texts.INFOROM in text:
+        texts.refused_handles(root, text.splitlines())
+    capture = Capture(source.name, command)
     _driver(capture, root)
     gpus = [*root.each("gpu")]
     attached = root.find("attached_gpus")
@@ -116,9 +145,20 @@ def _read(source: Source) -> Reading:
     if count != len(gpus):
         listed = "an unknown number" if not isinstance(count, int) else f"{count}"
         capture.partial("gpus", f"shows {len(gpus)} of {listed} GPUs")
+    if is_series:
+        logged(source, capture)
     timestamp = root.find("timestamp")
     node = capture.node(timestamp.text if timestamp else "")
     return node_reading(node, FactSheet(source.name))
+
+
+def _xml(source: Source) -> Element:
+    root = load_xml(source.name, source.text)
+    if root.tag != texts.ROOT:
+        problem = f"its first element is <{root.tag}>, not <{texts.ROOT}>"
+        at = root.span.line, root.span.column
+        raise ReadError(source.name, "syntax", problem, "capture it anew", at)
+    return root
 
 
 def _driver(capture: Capture, root: Element) -> None:
@@ -166,7 +206,11 @@ def _put_sum(
     leaf: str,
     sets: tuple[tuple[str, ...], ...],
 ) -> None:
-    """Put the sum of the first set of elements that are all there."""
+    """Put the sum of the first set of elements that are all there and tell numbers.
+
+    A part that this board does not have adds nothing; one that fails hides the sum.
+    """
+    absent: tuple[CapturedValue, Element] | None = None
     for paths in sets:
         elements = [
             element for path in paths if (element := gpu.find(path)) is not None
@@ -174,13 +218,21 @@ def _put_sum(
         if len(elements) < len(paths):
             continue
         values = [converted(item.text, whole) for item in elements]
-        unknown = [value for value in values if not isinstance(value, int)]
-        total = sum(value for value in values if isinstance(value, int))
+        numbers = [value for value in values if isinstance(value, int)]
+        failed = [
+            value
+            for value in values
+            if isinstance(value, Mapping) and value["status"] == "failed"
+        ]
+        if not any(numbers) and (failed or not numbers):
+            absent = absent or ((failed or values)[0], elements[0])
+            continue
         # A line with a count tells more than one with a zero.
         at = next((e for e, v in zip(elements, values, strict=True) if v), elements[0])
-        result = unknown[0] if unknown else total
-        capture.put_at(part, leaf, result, at.span, paths[0])
+        capture.put_at(part, leaf, sum(numbers), at.span, paths[0])
         return
+    if absent is not None:
+        capture.put_at(part, leaf, absent[0], absent[1].span, sets[0][0])
 
 
 def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
@@ -201,7 +253,11 @@ def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) ->
             elif is_active:
                 bits |= bit
                 at = element
-        if result is None and section.children:
+        active = section.find("active")
+        if active is not None and absence_of(active.text) is None:
+            coded = converted(active.text, _bits)
+            bits |= coded if isinstance(coded, int) else 0
+        if section.children and (result is None or bits & ~_IDLE):
             result = bits
         if result is not None:
             capture.put_at(part, "clock_event_reasons", result, at.span, tag)
@@ -252,6 +308,10 @@ def _put_state(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
                 result[leaf], outcome[leaf] = True, element
     if reset is not None and reset.text.lower() == "yes":
         result["needs_reset"], outcome["needs_reset"] = True, reset
+    failed = [item for item in _all(gpu) if _ERROR.fullmatch(item.text)]
+    if failed:
+        labels: CapturedValue = [item.tag for item in failed]
+        capture.put_at(part, "readings_failed", labels, failed[0].span, "its values")
     if gpu.find("temperature/gpu_temp") is None and not any(result.values()):
         return  # too little of it is shown to say that it answers
     for leaf, value in result.items():
@@ -262,6 +322,10 @@ def _all(element: Element) -> Iterator[Element]:
     for child in element.children:
         yield child
         yield from _all(child)
+
+
+def _bits(text: str) -> CapturedValue:
+    return int(text, 16)
 
 
 def _device_id(text: str) -> CapturedValue:
@@ -303,6 +367,7 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ("pci_address", ("pci/pci_bus_id",), pci_address),
     ("pci_device_id", ("pci/pci_device_id",), _device_id),
     ("pci_subsystem_id", ("pci/pci_sub_system_id",), _device_id),
+    ("inforom_is_valid", ("inforom_version/checksum_validation",), _CHECKSUM),
     ("persistence_is_on", ("persistence_mode",), _SWITCH),
     ("compute_mode", ("compute_mode",), word(_COMPUTE_MODES)),
     ("recovery_action", ("gpu_recovery_action",), word(_RECOVERY_ACTIONS)),
@@ -470,4 +535,29 @@ def _health_mask(health: Element) -> CapturedValue:
     return mask or absence or {"status": "absent"}
 
 
-READER = CaptureReader("nvidia-smi", (f"<{_ROOT}",), _detect, _read)
+READER = CaptureReader(
+    "nvidia-smi",
+    (
+        f"<{texts.ROOT}",
+        _SECTIONED,
+        "Attached GPUs",
+        "NVIDIA-SMI",
+        texts.NO_HANDLE,
+        "pci.bus_id",
+        "gpu_bus_id",
+        "gpu_uuid",
+        "ecc.",
+        "remapped_rows.",
+        "retired_pages.",
+        "clocks_event_reasons",
+        "clocks_throttle_reasons",
+        "pcie.link.",
+        "mig.mode",
+        "pstate",
+        "persistence_mode",
+        "compute_mode",
+        "pid,",
+    ),
+    _detect,
+    _read,
+)
