@@ -207,7 +207,7 @@ class KernelEvent(Part):
     kind = "kernel_events"
 
     # xid, sxid, pcie_bus_error, link_down, machine_check, out_of_memory, hung_task and
-    # the others of speccheck/probes/kernel_lines.py
+    # the others of kernel_lines.py beside this file
     event: Value[str]
     code: Value[int]  # of an Xid or SXid
     pci_address: Value[str]
