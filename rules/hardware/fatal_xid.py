@@ -31,6 +31,7 @@ from speccheck.rules.hardware._kernel_log import (
     need_reach,
     undecided,
 )
+from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.node.fault_codes import (
     NO_RECOVERY,
     RECOVERY_ACTIONS,
@@ -48,7 +49,11 @@ from speccheck.validator.rule import Verdict, Verdicts, passed, rule
 _FAULTS = {
     "gpu_fallen_off_bus": "the GPU has fallen off the bus",
     "gpu_initialisation_failed": "the driver could not initialise the GPU",
+    "gpu_reset_required": "the driver says that a reset is required",
+    "gsp_timeout": "the firmware processor of the GPU does not answer",
+    "nvlink_detection_failed": "the driver could not find out which NVLinks are there",
 }
+_BY_RESET = frozenset({"gpu_reset_required", "nvlink_detection_failed"})
 
 
 @rule(clause="HW-003")
@@ -79,7 +84,8 @@ def _judged(
     if is_recovered(gpu):
         return
     if kind in _FAULTS:
-        yield critical(event, gpu, _FAULTS[kind], "REBOOT")
+        action: Action = "RESET_GPU" if kind in _BY_RESET else "REBOOT"
+        yield critical(event, gpu, _FAULTS[kind], action)
     if kind != "xid" or code is None or catalogue.is_of_nvlink5(code):
         return
     known = catalogue.xid(code)

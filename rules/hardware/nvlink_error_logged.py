@@ -27,6 +27,8 @@ from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Driver, KernelEvents
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
+_FATAL = " Fatal "
+
 
 @rule(clause="HW-039")
 def nvlink_error_logged(
@@ -49,6 +51,14 @@ def nvlink_error_logged(
         if result == "reset":
             yield fail(
                 f"{where}, asks for a reset of the GPU",
+                at=event.code,
+                measured=event.count.value,
+                required=0,
+                action="RESET_GPU",
+            )
+        elif result is None and _FATAL in text:
+            yield fail(
+                f"{where}, is fatal by its own word",
                 at=event.code,
                 measured=event.count.value,
                 required=0,

@@ -133,6 +133,7 @@ class Driver(Part):
     is_single = True
 
     version: Value[str]  # of the library, 550.54.15
+    gpus_attached: Value[int]  # that it counts, whether or not it shows each
     kernel_module_version: Value[str]
     kernel_module_is_open: Value[bool]
     management_library_version: Value[str]

@@ -98,7 +98,12 @@ _REASON_BLOCKS = {
     "clocks_throttle_reasons": "clocks_throttle_reason_",
 }
 _REASON_LABELS = {"idle": "gpu_idle", "display_clock_setting": "display_clocks_setting"}
-_VERSIONS = {"Driver Version": "driver_version", "CUDA Version": "cuda_version"}
+_VERSIONS = {
+    "Driver Version": "driver_version",
+    "KMD Version": "driver_version",
+    "CUDA Version": "cuda_version",
+    "CUDA UMD Version": "cuda_version",
+}
 _ATTACHED = "Attached GPUs"
 
 
@@ -164,13 +169,15 @@ def of_query(name: str, text: str) -> Element:
         label, value = (pair[1], (pair[2] or "").strip()) if pair else (bare, "")
         indent = len(line) - len(line.lstrip())
         if not indent and (label in _VERSIONS or label in {_ATTACHED, "Timestamp"}):
-            put(root, _VERSIONS.get(label, _tag(label)), value, span)
+            put(root, _VERSIONS.get(label, _tag(label)), _plain(value), span)
             continue
         if gpu is None or not bare or not indent:
             continue
         while at and at[-1][0] >= indent:
             at.pop()
         parent = at[-1][1] if at else gpu
+        block = next((item for _, item in at if item.tag in _REASON_BLOCKS), None)
+        parent = block or parent
         path = _path(parent, [element.tag for _, element in at], _tag(label))
         if path == "process_info":  # one of several with that name
             element = Element(path, {}, span)
@@ -180,6 +187,11 @@ def of_query(name: str, text: str) -> Element:
             element = put(parent, path, value, span)
         at.append((indent, element))
     return root
+
+
+def _plain(value: str) -> str:
+    """Return a value without the notice that newer drivers put behind it."""
+    return value.partition(" [")[0]
 
 
 def _tag(label: str) -> str:
@@ -195,8 +207,8 @@ def _path(parent: Element, above: Sequence[str], tag: str) -> str:
 
 # Of the table.
 
-TABLE = lazy_pattern(r"\|?\s*NVIDIA-SMI\s+(\S+).*?Driver Version:\s*(\S+)")
-_CUDA = lazy_pattern(r"CUDA Version:\s*(\S+)")
+TABLE = lazy_pattern(r"\|?\s*NVIDIA-SMI\s+(\S+).*?(?:Driver|KMD) Version:\s*(\S+)")
+_CUDA = lazy_pattern(r"CUDA (?:UMD )?Version:\s*(\S+)")
 _ROW_1 = lazy_pattern(
     r"\|\s*(\d+)\s+(\S.*?)\s+(On|Off|N/A|ERR!|WDDM|TCC|MCDM)\s*\|"
     r"\s*([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|\S+)\s+(\S+)\s*\|\s*(\S.*?)\s*\|"
@@ -218,7 +230,7 @@ _UNIT = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(MiB|W|C)$")
 
 
 def of_table(name: str, text: str) -> Element:
-    """Return what nvidia-smi prints without arguments."""
+    """Return what nvidia-smi prints without arguments, the last of several."""
     root = started(name)
     gpus: dict[int, Element] = {}
     current: Element | None = None
@@ -226,7 +238,9 @@ def of_table(name: str, text: str) -> Element:
     is_of_processes = False
     for number, line in enumerate(text.splitlines(), 1):
         span, bare = line_span(number, line), line.strip()
-        if (match := TABLE.search(bare)) and not gpus:
+        if match := TABLE.search(bare):
+            root, current, is_of_processes = started(name), None, False
+            gpus.clear()
             put(root, "driver_version", match[2], span)
             if cuda := _CUDA.search(bare):
                 put(root, "cuda_version", cuda[1], span)
@@ -271,7 +285,7 @@ def _first_row(gpu: Element, cells: Sequence[str], span: Span) -> None:
     if ecc.isdecimal():
         put(gpu, "ecc_mode/current_ecc", "Enabled", span)
         put(gpu, _ECC, ecc, span)
-    elif ecc == "Off":
+    elif ecc == "Off" and not name.endswith("..."):  # some boards are shipped so
         put(gpu, "ecc_mode/current_ecc", "Disabled", span)
     else:
         put(gpu, "ecc_errors/volatile/double_bit/state", ecc, span)
@@ -500,7 +514,7 @@ def of_columns(name: str, text: str) -> tuple[Element, bool]:
             put(gpu, "row", ", ".join(cells), span)
         for (column, unit), cell in zip(head, cells, strict=False):
             if column == "driver_version":
-                put(root, column, cell, span)
+                put(root, column, _plain(cell), span)
             elif column in COLUMNS:
                 put(gpu, COLUMNS[column], _with_unit(column, unit, cell), span)
             elif column == "count" and not of_apps:

@@ -142,6 +142,8 @@ def _read(source: Source) -> Reading:
     for gpu in gpus:
         _gpu(capture, gpu)
     count = None if attached is None else converted(attached.text, whole)
+    if isinstance(count, int) and attached is not None:
+        capture.put("driver", "gpus_attached", count, attached.span, "attached_gpus")
     if count != len(gpus):
         listed = "an unknown number" if not isinstance(count, int) else f"{count}"
         capture.partial("gpus", f"shows {len(gpus)} of {listed} GPUs")
@@ -211,6 +213,7 @@ def _put_sum(
     A part that this board does not have adds nothing; one that fails hides the sum.
     """
     absent: tuple[CapturedValue, Element] | None = None
+    best: tuple[int, Element] | None = None
     for paths in sets:
         elements = [
             element for path in paths if (element := gpu.find(path)) is not None
@@ -229,9 +232,12 @@ def _put_sum(
             continue
         # A line with a count tells more than one with a zero.
         at = next((e for e, v in zip(elements, values, strict=True) if v), elements[0])
-        capture.put_at(part, leaf, sum(numbers), at.span, paths[0])
-        return
-    if absent is not None:
+        # Of a total and its parts beside each other the larger counts.
+        if best is None or sum(numbers) > best[0]:
+            best = sum(numbers), at
+    if best is not None:
+        capture.put_at(part, leaf, best[0], best[1].span, sets[0][0])
+    elif absent is not None:
         capture.put_at(part, leaf, absent[0], absent[1].span, sets[0][0])
 
 
@@ -309,9 +315,12 @@ def _put_state(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
     if reset is not None and reset.text.lower() == "yes":
         result["needs_reset"], outcome["needs_reset"] = True, reset
     failed = [item for item in _all(gpu) if _ERROR.fullmatch(item.text)]
-    if failed:
+    fabric = gpu.find("fabric/status")
+    failed = [item for item in failed if item is not fabric]  # has a leaf of its own
+    if failed or gpu.find("temperature/gpu_temp") is not None:
         labels: CapturedValue = [item.tag for item in failed]
-        capture.put_at(part, "readings_failed", labels, failed[0].span, "its values")
+        at = failed[0].span if failed else gpu.span
+        capture.put_at(part, "readings_failed", labels, at, "its values")
     if gpu.find("temperature/gpu_temp") is None and not any(result.values()):
         return  # too little of it is shown to say that it answers
     for leaf, value in result.items():
@@ -351,6 +360,27 @@ def _cluster(text: str) -> CapturedValue:
     digits = text.replace("-", "").lower()
     int(digits, 16)
     return digits
+
+
+# nvml.h, nvmlReturn_t, in the words of nvmlErrorString
+_CODES = {
+    "success": 0,
+    "uninitialized": 1,
+    "invalid argument": 2,
+    "not supported": 3,
+    "insufficient permissions": 4,
+    "timeout": 10,
+    "gpu is lost": 15,
+    "insufficient resources": 19,
+    "in use": 19,
+    "insufficient memory": 20,
+}
+_UNKNOWN_CODE = 999
+
+
+def _return_code(text: str) -> CapturedValue:
+    """Return the code of an answer; what is no success is a fault in any words."""
+    return _CODES.get(text.strip().lower(), _UNKNOWN_CODE)
 
 
 # leaf, paths of which the first with a value counts, form
@@ -484,7 +514,7 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ("auto_boost_is_on", ("clock_policy/auto_boost",), _BOOST),
     ("auto_boost_is_on_by_default", ("clock_policy/auto_boost_default",), _BOOST),
     ("fabric_state", ("fabric/state",), word(_FABRIC_STATES)),
-    ("fabric_status", ("fabric/status",), word({"success": 0})),
+    ("fabric_status", ("fabric/status",), _return_code),
     ("fabric_cluster", ("fabric/clusterUuid",), _cluster),
     ("fabric_clique", ("fabric/cliqueId",), whole),
     ("fabric_health_summary", ("fabric/health/summary",), word(_HEALTH_SUMMARIES)),

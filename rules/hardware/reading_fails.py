@@ -1,0 +1,46 @@
+"""A value of a GPU in whose place the driver gives an error.
+
+Why it hurts: ERR! and Unknown Error stand where the GPU, its firmware or its bus no
+longer answers. A job on it hangs, or dies with the first call.
+
+What passes: values, or the word that this board has none (N/A).
+
+Where it does not apply: captures that show hardly anything of a GPU.
+
+Source: nvml.h, nvmlErrorString; NVIDIA/open-gpu-kernel-modules issue 387.
+
+Bad::
+
+    nvidia-smi    # ERR!   N/A  ERR!  in the row of GPU 3
+
+Good::
+
+    nvidia-smi    # N/A   41C    P0  in each row
+"""
+
+from speccheck.validator.evidence.node.gpu import Gpu
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_MOST_NAMED = 3
+
+
+@rule(clause="HW-169")
+def reading_fails(gpu: Gpu) -> Verdicts:
+    """Judge the values that could not be read."""
+    failed = [text for text in gpu.readings_failed.or_else(()) if text]
+    if failed:
+        named = ", ".join(text.replace("_", " ") for text in failed[:_MOST_NAMED])
+        more = len(failed) - _MOST_NAMED
+        yield fail(
+            f"the driver gives an error in place of {named}"
+            + (f" and {more} more" if more > 0 else "")
+            + "; it must give a value",
+            at=gpu.readings_failed,
+            measured=len(failed),
+            required=0,
+            cost="a job on this GPU hangs, or dies with its first call",
+            action="RESET_GPU",
+        )
+        return
+    gpu.readings_failed.need()
+    yield passed(at=gpu.readings_failed, measured=0, required=0)
