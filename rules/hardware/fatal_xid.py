@@ -40,6 +40,7 @@ from speccheck.validator.evidence.node.fault_codes import (
 )
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import (
+    Driver,
     KernelEvent,
     KernelEvents,
     KernelLog,
@@ -61,6 +62,7 @@ def fatal_xid(
     log: KernelLog,
     events: KernelEvents,
     gpus: Gpus,
+    driver: Driver,
     catalogue: XidCatalogue,
     limit: Reach,
 ) -> Verdicts:
@@ -68,7 +70,7 @@ def fatal_xid(
     verdicts = [
         verdict
         for event in events.each()
-        for verdict in _judged(event, gpu_of(event, gpus), catalogue)
+        for verdict in _judged(event, gpu_of(event, gpus), driver, catalogue)
     ]
     yield from verdicts
     if len(verdicts) <= limit.xid_max:
@@ -78,7 +80,7 @@ def fatal_xid(
 
 
 def _judged(
-    event: KernelEvent, gpu: Gpu | None, catalogue: XidCatalogue
+    event: KernelEvent, gpu: Gpu | None, driver: Driver, catalogue: XidCatalogue
 ) -> Iterator[Verdict]:
     kind, code = event.event.value, event.code.value
     if is_recovered(gpu):
@@ -86,7 +88,13 @@ def _judged(
     if kind in _FAULTS:
         action: Action = "RESET_GPU" if kind in _BY_RESET else "REBOOT"
         yield critical(event, gpu, _FAULTS[kind], action)
-    if kind != "xid" or code is None or catalogue.is_of_nvlink5(code):
+    if kind != "xid" or code is None:
+        return
+    if catalogue.is_of_nvlink5(code):
+        line = event.text.or_else("")
+        if catalogue.nvlink5(code, line, driver.version.value) == "reset":
+            text = f"Xid {code}, an error of NVLink 5 that asks for a reset"
+            yield critical(event, gpu, text, "RESET_GPU")
         return
     known = catalogue.xid(code)
     if code == RECOVERY_CHANGED:

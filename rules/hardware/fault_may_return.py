@@ -48,7 +48,7 @@ class Watched(Numbers):
     xids: tuple[str, ...]
 
 
-@rule(clause="HW-171")
+@rule(clause="HW-170")
 def fault_may_return(
     events: KernelEvents,
     gpus: Gpus,
@@ -91,7 +91,7 @@ def _wording(event: KernelEvent, catalogue: XidCatalogue, limit: Watched) -> str
         return ""
     line = event.text.or_else("")
     if catalogue.is_of_nvlink5(code):
-        return f"Xid {code}, an error of NVLink 5 that was survived"
+        return ""
     cause = line.rpartition(_CAUSED_BY)[2][:3].strip()
     if _CAUSED_BY in line and cause.isdecimal() and catalogue.is_of_nvlink5(int(cause)):
         return f"Xid {code}, caused by Xid {cause}: an error of NVLink 5"

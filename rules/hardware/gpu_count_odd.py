@@ -33,7 +33,7 @@ class Counts(Numbers):
     counts: tuple[str, ...]
 
 
-@rule(clause="HW-170")
+@rule(clause="HW-169")
 def gpu_count_odd(
     gpus: Gpus, host: Host, profiles: GpuProfiles, limit: Counts
 ) -> Verdicts:

@@ -24,7 +24,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _MOST_NAMED = 3
 
 
-@rule(clause="HW-169")
+@rule(clause="HW-020")
 def reading_fails(gpu: Gpu) -> Verdicts:
     """Judge the values that could not be read."""
     failed = [text for text in gpu.readings_failed.or_else(()) if text]

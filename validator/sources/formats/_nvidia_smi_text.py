@@ -261,7 +261,7 @@ def of_table(name: str, text: str) -> Element:
             if after_rows == 1 and (match := _ROW_2.match(bare)):
                 _second_row(current, match.groups(), span)
             elif match := _ROW_3.match(bare):
-                put(current, "mig_mode/current_mig", match[1], span)
+                _modes(current, match[1], span)
     if gpus:
         _put_count(root, [*gpus], _GPUS_CUT if current is not None else "")
     return root
@@ -289,6 +289,14 @@ def _first_row(gpu: Element, cells: Sequence[str], span: Span) -> None:
         put(gpu, "ecc_mode/current_ecc", "Disabled", span)
     else:
         put(gpu, "ecc_errors/volatile/double_bit/state", ecc, span)
+
+
+def _modes(gpu: Element, mode: str, span: Span) -> None:
+    """Put the mode of instances; an asterisk says that another one waits."""
+    now = mode.removesuffix("*")
+    other = {"Enabled": "Disabled", "Disabled": "Enabled"}.get(now, now)
+    put(gpu, "mig_mode/current_mig", now, span)
+    put(gpu, "mig_mode/pending_mig", now if now == mode else other, span)
 
 
 def _second_row(gpu: Element, cells: Sequence[str], span: Span) -> None:

@@ -147,6 +147,10 @@ def _read(source: Source) -> Reading:
     if count != len(gpus):
         listed = "an unknown number" if not isinstance(count, int) else f"{count}"
         capture.partial("gpus", f"shows {len(gpus)} of {listed} GPUs")
+    if any(gpu.find("temperature/gpu_temp") is not None for gpu in gpus):
+        unit = {"status": "not_supported", "message": "nvidia-smi prints no times"}
+        capture.put("driver", "management_library_status", 0, root.span, "it printed")
+        capture.put("driver", "longest_answer_seconds", unit, root.span)
     if is_series:
         logged(source, capture)
     timestamp = root.find("timestamp")
