@@ -43,6 +43,8 @@ def nvlink_down(
         not active.is_known and profile.has_nvlink.value is False
     ):
         return
+    if not active.is_known and gpu.peer_nvlinks.is_known:
+        return  # the links are told by pairs, and judged so
     states, expected = active.need(), profile.nvlinks
     up = states.count(True)
     # Without a count in the profile of a known type: all that the library lists.
@@ -65,7 +67,8 @@ def nvlink_down(
     if states.count(None) and up + states.count(None) >= most:
         raise MissingEvidence(active.name, "the state of a link is not known")
     is_whole = instance.gpus.is_known and len(gpus.shown) >= instance.gpus.need()
-    if not is_whole and host.virtualisation.need() != "none":
+    is_fault = _is_no_part(gpu, gpus, profile, most - up)
+    if not is_whole and not is_fault and host.virtualisation.need() != "none":
         yield unknown(
             f"{up} NVLinks are up, and a whole {profile.id} has {most}; a guest may "
             "have been given a part of a board, which has fewer",
@@ -82,10 +85,28 @@ def _up(gpu: Gpu) -> int:
 
 def _is_left_alone(gpu: Gpu, gpus: Gpus, up: int) -> bool:
     """Return whether links of it may be down by design: alone, or partitioned."""
-    if not up and len(gpus.shown) == 1 and gpus.count.need() == 1:
+    if not up and len(gpus.shown) == 1 and gpus.count.value == 1:
         return True
     partitioned = gpu.mig_is_on
+    if up and not partitioned.is_known:
+        return False  # one that is partitioned has no link up
     return partitioned.status != "not_supported" and partitioned.need()
+
+
+# Links between two GPUs of a board without switches, since generation 3: A100 has 4.
+_FEWEST_OF_A_PEER = 4
+_OF_PAIRS_BY_FOUR = 3
+
+
+def _is_no_part(gpu: Gpu, gpus: Gpus, profile: GpuProfile, down: int) -> bool:
+    """Return whether no part of a board that a guest gets explains the links down.
+
+    A guest lacks the links to GPUs that others have: all of one, and never its own.
+    """
+    if not _up(gpu):
+        return len(gpus.shown) > 1 or gpus.count.value != 1
+    is_by_four = profile.nvlink_generation.or_else(0) >= _OF_PAIRS_BY_FOUR
+    return is_by_four and down < _FEWEST_OF_A_PEER
 
 
 def _bridged(gpu: Gpu, profile: GpuProfile, instance: InstanceProfile) -> Verdicts:

@@ -40,6 +40,9 @@ class Gpu(Part):
     # least common ancestor with each GPU: 0 same, 10 one switch, 20 several, 30 host
     # bridge, 40 NUMA node, 50 system
     common_ancestors: Value[Numbers]
+    peer_nvlinks: Value[Numbers]  # how many join it to each GPU, 0 for none
+    # least common ancestor with each RDMA device, in their order
+    adapter_ancestors: Value[Numbers]
     # 0 is OK, by peer, over any path and over NVLink
     peer_read_status: Value[Numbers]
     peer_nvlink_status: Value[Numbers]
