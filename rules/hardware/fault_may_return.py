@@ -92,7 +92,7 @@ def _wording(event: KernelEvent, catalogue: XidCatalogue, limit: Watched) -> str
     line = event.text.or_else("")
     if catalogue.is_of_nvlink5(code):
         return ""
-    cause = line.rpartition(_CAUSED_BY)[2][:3].strip()
+    cause = line.rpartition(_CAUSED_BY)[2].partition(" ")[0]
     if _CAUSED_BY in line and cause.isdecimal() and catalogue.is_of_nvlink5(int(cause)):
         return f"Xid {code}, caused by Xid {cause}: an error of NVLink 5"
     known = catalogue.xid(code)

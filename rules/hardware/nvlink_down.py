@@ -21,7 +21,7 @@ Good::
     nvidia-smi nvlink -s -i 2    # 18 links with a speed
 """
 
-from speccheck.rules.hardware._links import listed
+from speccheck.rules.hardware._links import explains_no_part, listed
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.profile import (
@@ -67,7 +67,7 @@ def nvlink_down(
     if states.count(None) and up + states.count(None) >= most:
         raise MissingEvidence(active.name, "the state of a link is not known")
     is_whole = instance.gpus.is_known and len(gpus.shown) >= instance.gpus.need()
-    is_fault = _is_no_part(gpu, gpus, profile, most - up)
+    is_fault = explains_no_part(gpu, gpus, profile, most - up)
     if not is_whole and not is_fault and host.virtualisation.need() != "none":
         yield unknown(
             f"{up} NVLinks are up, and a whole {profile.id} has {most}; a guest may "
@@ -91,22 +91,6 @@ def _is_left_alone(gpu: Gpu, gpus: Gpus, up: int) -> bool:
     if up and not partitioned.is_known:
         return False  # one that is partitioned has no link up
     return partitioned.status != "not_supported" and partitioned.need()
-
-
-# Links between two GPUs of a board without switches, since generation 3: A100 has 4.
-_FEWEST_OF_A_PEER = 4
-_OF_PAIRS_BY_FOUR = 3
-
-
-def _is_no_part(gpu: Gpu, gpus: Gpus, profile: GpuProfile, down: int) -> bool:
-    """Return whether no part of a board that a guest gets explains the links down.
-
-    A guest lacks the links to GPUs that others have: all of one, and never its own.
-    """
-    if not _up(gpu):
-        return len(gpus.shown) > 1 or gpus.count.value != 1
-    is_by_four = profile.nvlink_generation.or_else(0) >= _OF_PAIRS_BY_FOUR
-    return is_by_four and down < _FEWEST_OF_A_PEER
 
 
 def _bridged(gpu: Gpu, profile: GpuProfile, instance: InstanceProfile) -> Verdicts:

@@ -19,22 +19,17 @@ Good::
 """
 
 from speccheck.validator.evidence.node.gpu import Gpu
+from speccheck.validator.models.units import numbered
 from speccheck.validator.rule import Verdicts, fail, passed, rule
-
-_MOST_NAMED = 3
-
 
 @rule(clause="HW-020")
 def reading_fails(gpu: Gpu) -> Verdicts:
     """Judge the values that could not be read."""
     failed = [text for text in gpu.readings_failed.or_else(()) if text]
     if failed:
-        named = ", ".join(text.replace("_", " ") for text in failed[:_MOST_NAMED])
-        more = len(failed) - _MOST_NAMED
+        named = f"{failed[0].replace('_', ' ')} (of {numbered(len(failed), 'value')})"
         yield fail(
-            f"the driver gives an error in place of {named}"
-            + (f" and {more} more" if more > 0 else "")
-            + "; it must give a value",
+            f"the driver gives an error in place of {named}; it must give a value",
             at=gpu.readings_failed,
             measured=len(failed),
             required=0,

@@ -6,8 +6,8 @@ collective waits for it.
 What passes: each GPU as near to some adapter as the others, and the same processors
 near all GPUs of a NUMA node.
 
-Where it does not apply: machines on which fewer than three in four GPUs share a switch
-with an adapter: they were built so.
+Where it does not apply: machines on which no more than two in three GPUs share a
+switch with an adapter: they were built so.
 
 Source: NVIDIA/nccl docs, path types; nvidia-smi topo -m in NVIDIA/nccl issue 820.
 
@@ -22,20 +22,18 @@ Good::
 
 from collections import Counter
 
+from speccheck.validator.evidence.node.fault_codes import SHARED_SWITCH
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule
-
-_SHARED_SWITCH = 20  # common ancestors in nvml.h: PIX is 10, PXB 20
-_MOST_OF = 3, 4
 
 
 @rule(clause="TOPO-005")
 def gpu_unlike_siblings(gpus: Gpus) -> Verdicts:
     """Judge distances to adapters, then the processors of each NUMA node."""
     known = [gpu for gpu in gpus.shown if gpu.adapter_ancestors.is_known]
-    near = [gpu for gpu in known if _nearest(gpu) <= _SHARED_SWITCH]
-    is_built_so = len(near) * _MOST_OF[1] >= len(known) * _MOST_OF[0]
-    far = [gpu for gpu in known if gpu not in near] if near and is_built_so else []
+    near = [gpu for gpu in known if _nearest(gpu) <= SHARED_SWITCH]
+    is_usual = len(near) > 2 * (len(known) - len(near))
+    far = [gpu for gpu in known if gpu not in near] if is_usual else []
     odd = [*_odd_processors(gpus)]
     for gpu in far:
         yield fail(
@@ -54,7 +52,7 @@ def gpu_unlike_siblings(gpus: Gpus) -> Verdicts:
 
 def _nearest(gpu: Gpu) -> int:
     levels = [level for level in gpu.adapter_ancestors.need() if level is not None]
-    return min(levels, default=_SHARED_SWITCH + 1)
+    return min(levels, default=SHARED_SWITCH + 1)
 
 
 def _odd_processors(gpus: Gpus) -> list[Verdict]:

@@ -20,6 +20,7 @@ _SNAPSHOT = "snapshot"
 _WEIGHTS = {"info": 1, "warning": 2, "error": 3}
 _DEFAULT_FAIL_ON = "error"
 # The verdict as the operator of a machine says it.
+_BENCHMARKS = frozenset({"nccl-tests", "nccl-tests-json", "nvbandwidth", "osu"})
 _WORDS = {0: "go", 1: "no-go", 3: "inconclusive"}
 _INCOMPLETE = "not complete"
 _NO_PROBLEMS = "no problems: "
@@ -255,6 +256,9 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
     failed = sum(summary.failed.values()) - summary.warned
     if not summary.judged_musts and (missing or not failed):
         return Exit(3, "inconclusive", tuple(_none_ran(summary)))
+    if missing and all(map(_is_measured_alone, run.plans)):
+        text = "what was measured has nothing to be held to"
+        return Exit(3, "inconclusive", (text, *_seen(summary)))
     if run.use == "preflight":
         missing -= summary.unwritten
     if run.use != "ci" and missing:
@@ -262,6 +266,11 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
         text = f"{missing:,} {noun} the evidence that {run.use} needs"
         return Exit(3, "inconclusive", (text, *_seen(summary)))
     return None
+
+
+def _is_measured_alone(plan: JudgedPlan) -> bool:
+    """Return whether a plan is a benchmark: its speed is what is to be judged."""
+    return all(file.format in _BENCHMARKS for file in plan.files)
 
 
 def _none_ran(summary: Summary) -> Iterator[str]:

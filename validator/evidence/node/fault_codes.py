@@ -46,6 +46,10 @@ NVLINK_5 = 5  # it corrects errors, and counts and tells otherwise than those be
 _MODE_MASK, _LINK_COUNT_MODE, _LINK_COUNT_AT = 0b111, 5, 3
 
 LINK_TO_SWITCH = 2
+# Links between two GPUs of boards without switches since generation 3: A100 has 4.
+FEWEST_LINKS_OF_A_PEER = 4
+NVLINK_3 = 3
+SHARED_SWITCH = 20  # common ancestors in nvml.h: PIX is 10, PXB 20
 UNKNOWN_LINK_END = 255
 
 PEER_OK = 0

@@ -77,12 +77,12 @@ def _of_table(source: Source) -> Iterator[_Result]:
     """Yield each result; what stands below it in its own words goes with it."""
     category = ""
     waiting: list[_Result] = []
-    is_told = False  # whether the row above is the words of a trouble
+    goes_on = False  # whether the row above has words of a trouble
     for number, line in enumerate(source.text.splitlines(), 1):
         span, text = line_span(number, line), line.strip()
         if match := _SECTION.match(text):
             yield from waiting
-            waiting, category, is_told = [], match[1], False
+            waiting, category, goes_on = [], match[1], False
             continue
         row = _ROW.match(text)
         if row is None or category in _NO_RESULTS or _HEAD.match(text):
@@ -93,8 +93,8 @@ def _of_table(source: Source) -> Iterator[_Result]:
                 outcome = _TROUBLES[label.lower()]
                 waiting = [_Result(category, category.lower(), outcome, span)]
             waiting = [_with(item, said) for item in waiting]
-            is_told = True
-        elif not label and is_told:
+            goes_on = True
+        elif not label and goes_on:
             waiting = [_with(item, said) for item in waiting]
         elif match := _RESULT.match(said):
             if label:
@@ -110,7 +110,7 @@ def _of_table(source: Source) -> Iterator[_Result]:
             waiting += [
                 _Result(category, name, outcome, span, gpu) for gpu in (gpus or [None])
             ]
-            is_told = False
+            goes_on = False
     yield from (item for item in waiting if item.result)
 
 
