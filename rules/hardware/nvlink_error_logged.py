@@ -28,7 +28,6 @@ from speccheck.validator.evidence.node.host import Driver, KernelEvents
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-
 @rule(clause="HW-039")
 def nvlink_error_logged(
     events: KernelEvents, gpus: Gpus, driver: Driver, catalogue: XidCatalogue

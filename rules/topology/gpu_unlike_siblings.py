@@ -62,9 +62,9 @@ def _odd_processors(gpus: Gpus) -> list[Verdict]:
             by_node.setdefault(gpu.numa_node.need(), []).append(gpu)
     result: list[Verdict] = []
     for node, members in by_node.items():
-        usual, often = Counter(
-            gpu.cpu_affinity.need() for gpu in members
-        ).most_common(1)[0]
+        usual, often = Counter(gpu.cpu_affinity.need() for gpu in members).most_common(
+            1
+        )[0]
         if 2 * often <= len(members):
             continue
         result.extend(

@@ -45,9 +45,7 @@ def nvlink_pairs_uneven(gpus: Gpus) -> Verdicts:
     if not usual or often <= 2 * (len(cells) - often):
         return
     odd = {
-        (min(pair), max(pair)): links
-        for pair, links in cells.items()
-        if links != usual
+        (min(pair), max(pair)): links for pair, links in cells.items() if links != usual
     }
     if not odd:
         if all(len(row) == len(listed) for row in rows):

@@ -231,7 +231,9 @@ class _Seen:
         self.text = line.text
 
 
-def events_of(lines: Iterable[KernelLine]) -> list[dict[str, str | float | bool | None]]:
+def events_of(
+    lines: Iterable[KernelLine],
+) -> list[dict[str, str | float | bool | None]]:
     """Return the leaves of each event of a log; None where a line does not say."""
     result: dict[ParsedEvent, _Seen] = {}
     for line in lines:

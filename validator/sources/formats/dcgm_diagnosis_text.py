@@ -48,7 +48,11 @@ class _Result(Record):
 
 def _detect(source: Source) -> float:
     lines = [line.strip() for line in source.text.splitlines()]
-    return 1.0 if any(_HEAD.match(line) or _BURN_HEAD.match(line) for line in lines) else 0.0
+    return (
+        1.0
+        if any(_HEAD.match(line) or _BURN_HEAD.match(line) for line in lines)
+        else 0.0
+    )
 
 
 def _read(source: Source) -> Reading:

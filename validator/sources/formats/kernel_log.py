@@ -29,7 +29,9 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.formats.snapshot import node_reading
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
-_SINCE_START = lazy_pattern(r"(?:<\d+>)?\[\s*(\d{1,9}\.\d{6})\](?:\[[ CT]\s*\d+\])? ?(.*)")
+_SINCE_START = lazy_pattern(
+    r"(?:<\d+>)?\[\s*(\d{1,9}\.\d{6})\](?:\[[ CT]\s*\d+\])? ?(.*)"
+)
 _LEVEL = lazy_pattern(r"\w+\s*:\w+\s*: ")  # facility and level, of dmesg -x
 _DATED = lazy_pattern(
     r"\[?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\s+\w{3}\s+\d+ [\d:]{8} \d{4})\]? +(.*)"
@@ -40,7 +42,7 @@ _ISO = lazy_pattern(
 _MONTHLY = lazy_pattern(r"([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)(?:\.\d+)? (.*)")
 _FABRIC = lazy_pattern(r"\[(\w{3} \d\d \d{4} [\d:]{8})\] (\[\w+\] \[tid \d+\] .*)")
 # host and program, as the log service writes them before the text
-_SERVICE = lazy_pattern(r"(\S+) ([A-Za-z0-9_.\-/()@]+(?:\[\d+\])?:) ?(.*)")
+_SERVICE = lazy_pattern(r"(\S+) (kernel:|[A-Za-z0-9_.\-/()@]+\[\d+\]:) ?(.*)")
 _OF_KERNEL = "kernel:"
 _OWN = ("NVRM: ", "SXid (", "nvidia-nvswitch", "nvidia-peermem ")
 _START = "Linux version "
@@ -76,7 +78,7 @@ def _parsed(number: int, line: str) -> _Line | None:
         return _Line(number, match[2], moment=_moment(match[1], "%b %d %Y %H:%M:%S"))
     if match := _DATED.match(line):
         words = " ".join(match[1].split()[1:])
-        return _serviced(number, match[2], _moment(words, "%b %d %H:%M:%S %Y"))
+        return _Line(number, match[2], moment=_moment(words, "%b %d %H:%M:%S %Y"))
     if match := _ISO.match(line):
         stamp = match[1].replace("T", " ")
         return _serviced(number, match[2], _moment(stamp, "%Y-%m-%d %H:%M:%S"))
@@ -191,7 +193,9 @@ def _put_events(capture: Capture, source: Source, lines: list[_Line]) -> None:
     begun = next((line.moment for line in lines if line.moment is not None), 0.0)
     kept = [
         KernelLine(
-            line.seconds if line.seconds is not None else (line.moment or begun) - begun,
+            line.seconds
+            if line.seconds is not None
+            else (line.moment or begun) - begun,
             line.text,
         )
         for line in lines
@@ -206,7 +210,9 @@ def _put_events(capture: Capture, source: Source, lines: list[_Line]) -> None:
             if value is not None:
                 capture.put_at(part, leaf, value, span)
     if len(events) > _MOST_EVENTS:
-        capture.partial(_KIND, f"{len(events)} different events; {_MOST_EVENTS} are kept")
+        capture.partial(
+            _KIND, f"{len(events)} different events; {_MOST_EVENTS} are kept"
+        )
 
 
 _KEPT = 120  # characters by which the line of an event is found again

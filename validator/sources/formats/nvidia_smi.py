@@ -252,14 +252,16 @@ def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) ->
         if section is None:
             continue
         bits, at = 0, section
-        result: CapturedValue | None = None
+        absent: CapturedValue | None = None
         for name, bit in _REASONS.items():
             element = section.find(f"{prefix}{name}")
             if element is None:
                 continue
             is_active = _ACTIVE.get(element.text.lower())
             if is_active is None:
-                result = absence_of(element.text) or {"status": "failed"}
+                absent = absence_of(element.text) or {"status": "failed"}
+                if absent == {"status": "failed"}:
+                    break
             elif is_active:
                 bits |= bit
                 at = element
@@ -267,10 +269,12 @@ def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) ->
         if active is not None and absence_of(active.text) is None:
             coded = converted(active.text, _bits)
             bits |= coded if isinstance(coded, int) else 0
-        if section.children and (result is None or bits & ~_IDLE):
-            result = bits
-        if result is not None:
-            capture.put_at(part, "clock_event_reasons", result, at.span, tag)
+        # A reason that this board does not tell hides none of those that it does.
+        is_slowed = bits & ~_IDLE and absent != {"status": "failed"}
+        result = absent if absent is not None and not is_slowed else bits
+        if not section.children:
+            continue
+        capture.put_at(part, "clock_event_reasons", result, at.span, tag)
         return
 
 
@@ -338,7 +342,7 @@ def _all(element: Element) -> Iterator[Element]:
 
 
 def _bits(text: str) -> CapturedValue:
-    return int(text, 16)
+    return int(text[:20], 16)  # 0x and 64 bits
 
 
 def _device_id(text: str) -> CapturedValue:

@@ -14,7 +14,7 @@ from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading
 
 # nvml.h, nvmlGpuTopologyLevel_t
 _LEVELS = {"X": 0, "PIX": 10, "PXB": 20, "PHB": 30, "NODE": 40, "SYS": 50}
-_NVLINK = lazy_pattern(r"NV(\d+)$")
+_NVLINK = lazy_pattern(r"NV(\d{1,3})$")
 _GPU = lazy_pattern(r"GPU(\d+)$")
 _COLUMN = lazy_pattern(r"(?:GPU|NIC)\d+$|\w+_\d+$")
 _CPUS = lazy_pattern(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*$")

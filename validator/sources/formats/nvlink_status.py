@@ -1,10 +1,10 @@
 """What `nvidia-smi nvlink` prints: the links of each GPU, with their states and counts.
 
-    GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)
-         Link 0: 26.562 GB/s             -s
-         Link 1: <inactive>
-         Link 0: Replay Errors: 0        -e
-         Link 0: 00000000:1B:00.0        -R, and -p of older drivers
+GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)
+     Link 0: 26.562 GB/s             -s
+     Link 1: <inactive>
+     Link 0: Replay Errors: 0        -e
+     Link 0: 00000000:1B:00.0        -R, and -p of older drivers
 """
 
 from collections.abc import Callable
@@ -79,7 +79,9 @@ def _detect(source: Source) -> float:
 def _said_of_all(line: str) -> str:
     """Return what a line says of all links of a GPU; empty for another line."""
     line = line.lower()
-    return next((text for text in (_NONE_ACTIVE, _NO_LINKS, _IN_MIG) if text in line), "")
+    return next(
+        (text for text in (_NONE_ACTIVE, _NO_LINKS, _IN_MIG) if text in line), ""
+    )
 
 
 class _Gpu:
