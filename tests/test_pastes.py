@@ -1,4 +1,5 @@
 """What operators paste of a machine is read as node evidence, whichever form it has."""
+# ruff: noqa: E501 - the lines of the tools are as wide as they are
 
 import json
 from pathlib import Path
@@ -159,7 +160,7 @@ def test_a_sound_machine_has_no_finding(
          "error nvlink_pairs_uneven"),
     ],
 )  # fmt: skip
-def test_a_symptom_that_was_read_is_never_a_go(  # noqa: PLR0913 - a row each
+def test_a_symptom_that_was_read_is_never_a_go(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     text: str,
@@ -221,6 +222,27 @@ def test_a_gpu_that_does_not_answer_stands_beside_the_table(
     assert judged(tmp_path, capsys, lost)[2] == {("error", "reading_fails")}
     _, _, failures = judged(tmp_path, capsys, lost + TABLE)
     assert ("error", "reading_fails") in failures
+
+
+def test_a_link_that_a_paste_leaves_off_is_not_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n...\n"
+    assert judged(tmp_path, capsys, LINKS + cut)[2] == set()
+
+
+def test_the_middle_of_a_capture_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, *rest = TABLE.splitlines(keepends=True)
+    middle = "".join(rest[5:]).replace("              0 |", "             12 |")
+    assert judged(tmp_path, capsys, middle)[1] == "nvidia-smi"
+    sections = QUERY[QUERY.index("    Product") :].replace(
+        "DRAM Uncorrectable            : 0", "DRAM Uncorrectable : 2"
+    )
+    code, form, failures = judged(tmp_path, capsys, sections)
+    assert (code, form) == (1, "nvidia-smi")
+    assert ("error", "memory_fault_pending") in failures
 
 
 def test_the_last_row_of_a_gpu_is_its_state(

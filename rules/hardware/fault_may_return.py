@@ -1,4 +1,4 @@
-"""An error in the kernel log that blocks nothing yet, and of which no state shows the end.
+"""An error in the kernel log of which no state shows the end.
 
 Why it hurts: a corrected NVLink error, a row that was remapped, a link that came back
 are the first of a row; the second on the same part usually ends a job.
@@ -82,19 +82,28 @@ def _wording(event: KernelEvent, catalogue: XidCatalogue, limit: Watched) -> str
     if kind in limit.events:
         return _WHAT.get(kind, kind.replace("_", " "))
     if kind == "sxid" and code is not None:
-        known_switch = catalogue.sxid(code)
-        if event.is_fatal.value or (known_switch and known_switch.blocks_node == "yes"):
-            return ""
-        meaning = known_switch.meaning if known_switch else "which no table knows"
-        return f"SXid {code} of a switch, {meaning}"
-    if kind != "xid" or code is None:
+        return _of_switch(event, code, catalogue)
+    if kind == "xid" and code is not None:
+        return _of_gpu(event, code, catalogue, limit)
+    return ""
+
+
+def _of_switch(event: KernelEvent, code: int, catalogue: XidCatalogue) -> str:
+    known = catalogue.sxid(code)
+    if event.is_fatal.value or (known and known.blocks_node == "yes"):
         return ""
-    line = event.text.or_else("")
+    meaning = known.meaning if known else "which no table knows"
+    return f"SXid {code} of a switch, {meaning}"
+
+
+def _of_gpu(
+    event: KernelEvent, code: int, catalogue: XidCatalogue, limit: Watched
+) -> str:
+    cause = event.text.or_else("").partition(_CAUSED_BY)[2].partition(" ")[0]
+    if cause.isdecimal() and catalogue.is_of_nvlink5(int(cause)):
+        return f"Xid {code}, caused by Xid {cause}: an error of NVLink 5"
     if catalogue.is_of_nvlink5(code):
         return ""
-    cause = line.rpartition(_CAUSED_BY)[2].partition(" ")[0]
-    if _CAUSED_BY in line and cause.isdecimal() and catalogue.is_of_nvlink5(int(cause)):
-        return f"Xid {code}, caused by Xid {cause}: an error of NVLink 5"
     known = catalogue.xid(code)
     if known is None:
         return f"Xid {code}, which no table knows"

@@ -27,7 +27,6 @@ from speccheck.validator.evidence.node.fault_codes import COMPUTE_MODES
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
-
 # Parts of names of boards whose driver a desktop keeps loaded.
 _OF_DESKTOPS = ("GeForce", "Quadro", "TITAN")
 

@@ -39,12 +39,12 @@ def nvlink_down(
 ) -> Verdicts:
     """Hold the links that are up to the profile, else to GPUs of the same name."""
     profile, active = profiles.of(gpu), gpu.nvlink_is_active
+    # Links that are told by pairs are judged so.
     if active.status == "not_supported" or (
-        not active.is_known and profile.has_nvlink.value is False
+        not active.is_known
+        and (profile.has_nvlink.value is False or gpu.peer_nvlinks.is_known)
     ):
         return
-    if not active.is_known and gpu.peer_nvlinks.is_known:
-        return  # the links are told by pairs, and judged so
     states, expected = active.need(), profile.nvlinks
     up = states.count(True)
     # Without a count in the profile of a known type: all that the library lists.
@@ -60,7 +60,7 @@ def nvlink_down(
         yield from _bridged(gpu, profile, instance)
         return
     best = max(_up(item) for item in gpus.shown if item.name.value == gpu.name.value)
-    if up < best and (up or profile.id):
+    if up + states.count(None) < best and (up or profile.id):
         yield _down(gpu, best, f"up on a GPU of the same name: {best}")
         return
     most = expected.need_stated()

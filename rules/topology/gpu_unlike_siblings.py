@@ -70,7 +70,8 @@ def _odd_processors(gpus: Gpus) -> list[Verdict]:
         result.extend(
             fail(
                 f"near {gpu.title} are said to be the processors "
-                f"{gpu.cpu_affinity.value}; near its siblings of NUMA node {node} are {usual}",
+                f"{gpu.cpu_affinity.value}; near its siblings of NUMA node {node} are "
+                f"{usual}",
                 at=[gpu.cpu_affinity, gpu.numa_node],
                 cost="its rank is bound to processors of the other socket",
                 action="FIX_CONFIG",

@@ -249,16 +249,17 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
         return _nothing_judged(run, demands)
     if run.use == _CERTIFY and any(plan.synthetic for plan in run.plans):
         return Exit(3, "inconclusive", (_MADE_UP, *_seen(summary)))
+    missing = summary.clauses["must"]["unknown"]
+    text = ""
     if any(map(has_unlisted_gpus, run.plans)):
         text = "the GPUs of the machine could not be listed"
+    elif summary.judged_musts and missing and all(map(_is_measured_alone, run.plans)):
+        text = "what was measured has nothing to be held to"
+    if text:
         return Exit(3, "inconclusive", (text, *_seen(summary)))
-    missing = summary.clauses["must"]["unknown"]
     failed = sum(summary.failed.values()) - summary.warned
     if not summary.judged_musts and (missing or not failed):
         return Exit(3, "inconclusive", tuple(_none_ran(summary)))
-    if missing and all(map(_is_measured_alone, run.plans)):
-        text = "what was measured has nothing to be held to"
-        return Exit(3, "inconclusive", (text, *_seen(summary)))
     if run.use == "preflight":
         missing -= summary.unwritten
     if run.use != "ci" and missing:

@@ -365,7 +365,7 @@ class XidCatalogue:
         is_new = (
             int(branch) >= tables.new_mask_from_driver if branch.isdecimal() else None
         )
-        # Drivers between two branches wrote either form: the other one is the second try.
+        # Drivers between two branches wrote either form: the other is the second try.
         for mask_is_new in (is_new,) if is_new is None else (is_new, not is_new):
             texts: set[Nvlink5Recovery] = {
                 nvlink5_outcome.recovery

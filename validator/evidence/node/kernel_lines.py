@@ -81,7 +81,7 @@ _PATTERNS = (
     _pattern(
         "library_crashed",
         "segfault",
-        r"segfault at .* in (?P<device>lib(?:nccl|cuda|nccl-net|ibverbs|mlx5)\b[\w.\-]*)",
+        r"segfault at .* in (?P<device>lib(?:nccl|cuda|ibverbs|mlx5)\b[\w.\-]*)",
     ),
     _pattern("driver_version_mismatch", "API mismatch", r"NVRM: API mismatch"),
     _pattern(

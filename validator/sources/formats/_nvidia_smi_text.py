@@ -107,6 +107,21 @@ _VERSIONS = {
 _ATTACHED = "Attached GPUs"
 
 
+# Labels that no other tool prints with a colon behind them.
+SECTION_MARKS = ("VBIOS Version", "GPU Part Number", "GPU UUID", "Persistence Mode")
+
+
+def is_of_sections(text: str) -> bool:
+    """Return whether a text is from the middle of what `-q` prints."""
+    pairs = (_PAIR.match(line.strip()) for line in text.splitlines() if line[:1] == " ")
+    return sum(pair is not None and pair[1] in SECTION_MARKS for pair in pairs) > 0
+
+
+def is_of_table(text: str) -> bool:
+    """Return whether a text is from the middle of the table."""
+    return any(_ROW_1.match(line.strip()) for line in text.splitlines())
+
+
 def put(element: Element, path: str, text: str, span: Span) -> Element:
     """Put a text at a path within an element; return the innermost."""
     for tag in path.split("/"):
@@ -171,8 +186,9 @@ def of_query(name: str, text: str) -> Element:
         if not indent and (label in _VERSIONS or label in {_ATTACHED, "Timestamp"}):
             put(root, _VERSIONS.get(label, _tag(label)), _plain(value), span)
             continue
-        if gpu is None or not bare or not indent:
+        if not bare or not indent or (gpu is None and pair is None):
             continue
+        gpu = gpu or new_gpu(root, "", span)  # the middle of a capture
         while at and at[-1][0] >= indent:
             at.pop()
         parent = at[-1][1] if at else gpu
@@ -231,40 +247,42 @@ _UNIT = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(MiB|W|C)$")
 
 def of_table(name: str, text: str) -> Element:
     """Return what nvidia-smi prints without arguments, the last of several."""
+    lines = text.splitlines()
+    heads = [number for number, line in enumerate(lines) if TABLE.search(line)]
+    begin = heads[-1] if heads else 0
     root = started(name)
     gpus: dict[int, Element] = {}
     current: Element | None = None
-    after_rows = 0
-    is_of_processes = False
-    for number, line in enumerate(text.splitlines(), 1):
+    rows = 0  # of the GPU, after its first
+    for number, line in enumerate(lines[begin:], begin + 1):
         span, bare = line_span(number, line), line.strip()
         if match := TABLE.search(bare):
-            root, current, is_of_processes = started(name), None, False
-            gpus.clear()
             put(root, "driver_version", match[2], span)
             if cuda := _CUDA.search(bare):
                 put(root, "cuda_version", cuda[1], span)
-        elif "MIG devices:" in bare:
-            current = None
-        elif bare.startswith(("+-", "|=")):
-            current = None if after_rows else current
-        elif "Processes:" in bare:
-            is_of_processes, current = True, None
-        elif is_of_processes:
-            _process(gpus, bare, span)
         elif (match := _ROW_1.match(bare)) and int(match[1]) not in gpus:
-            current, after_rows = new_gpu(root, match[4], span), 0
+            current, rows = new_gpu(root, match[4], span), 0
             gpus[int(match[1])] = current
             _first_row(current, match.groups(), span)
-        elif current is not None and bare.startswith("|"):
-            after_rows += 1
-            if after_rows == 1 and (match := _ROW_2.match(bare)):
-                _second_row(current, match.groups(), span)
-            elif match := _ROW_3.match(bare):
-                _modes(current, match[1], span)
+        elif current is not None:
+            rows += 1
+            current = _row_below(current, bare, span, rows)
+        else:
+            _process(gpus, bare, span)
     if gpus:
         _put_count(root, [*gpus], _GPUS_CUT if current is not None else "")
     return root
+
+
+def _row_below(gpu: Element, line: str, span: Span, rows: int) -> Element | None:
+    """Put a row below the first of a GPU; return None where the GPU ends."""
+    if not line.startswith("|"):
+        return None
+    if rows == 1 and (match := _ROW_2.match(line)):
+        _second_row(gpu, match.groups(), span)
+    elif match := _ROW_3.match(line):
+        _modes(gpu, match[1], span)
+    return gpu
 
 
 _GPUS_CUT = "cut off after a GPU"
@@ -494,43 +512,48 @@ def of_columns(name: str, text: str) -> tuple[Element, bool]:
     """
     root = started(name)
     rows = _records(text)
-    head: list[tuple[str, str]] = []
+    head = [_column(cell) for cell in next(rows, (0, []))[1]]
+    names = [name for name, _ in head]
     gpus: dict[str, Element] = {}
     indexes: dict[str, None] = {}
     is_series = False
-    of_apps = False
     for number, cells in rows:
         span = Span(number, 1, max(1, sum(map(len, cells)) + len(cells) - 1))
-        if not head:
-            head = [_column(cell) for cell in cells]
-            of_apps = "pid" in {name for name, _ in head}
-            continue
-        record = {name: cell for (name, _), cell in zip(head, cells, strict=False)}
+        record = dict(zip(names, cells, strict=False))
         key = next((record[name] for name in _BY if record.get(name)), str(number))
         indexes.setdefault(record.get("index", ""))
-        before = gpus.get(key)
-        gpu = before or new_gpu(root, "", span)
-        gpus[key] = gpu
-        if of_apps:
-            section = gpu.find("processes") or put(gpu, "processes", "", span)
-            info = Element("process_info", {}, span)
-            put(info, "type", "C", span)
-            section.children.append(info)
-        elif before is not None:
-            is_series = True
+        is_series |= key in gpus and "pid" not in names
+        gpu = gpus[key] = gpus.get(key) or new_gpu(root, "", span)
         if len(cells) != len(head):  # cut off, or a sentence in place of the values
             put(gpu, "row", ", ".join(cells), span)
-        for (column, unit), cell in zip(head, cells, strict=False):
-            if column == "driver_version":
-                put(root, column, _plain(cell), span)
-            elif column in COLUMNS:
-                put(gpu, COLUMNS[column], _with_unit(column, unit, cell), span)
-            elif column == "count" and not of_apps:
-                put(root, "attached_gpus", cell, span)
+        _put_cells(root, gpu, [*zip(head, cells, strict=False)], span)
+    of_apps = "pid" in names
     if root.find("attached_gpus") is None and not of_apps:
         numbers = [int(key) for key in indexes if key.isdecimal()]
         _put_count(root, numbers or [*range(len(gpus))])
     return root, is_series
+
+
+def _put_cells(
+    root: Element,
+    gpu: Element,
+    cells: Sequence[tuple[tuple[str, str], str]],
+    span: Span,
+) -> None:
+    """Put the cells of a row: values of a GPU, or a program on it."""
+    names = {name for (name, _), _ in cells}
+    if "pid" in names:
+        section = gpu.find("processes") or put(gpu, "processes", "", span)
+        info = Element("process_info", {}, span)
+        put(info, "type", "C", span)
+        section.children.append(info)
+    for (column, unit), cell in cells:
+        if column == "driver_version":
+            put(root, column, _plain(cell), span)
+        elif column in COLUMNS:
+            put(gpu, COLUMNS[column], _with_unit(column, unit, cell), span)
+        elif column == "count" and "pid" not in names:
+            put(root, "attached_gpus", cell, span)
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -2,7 +2,7 @@
 
     [   12.345678] NVRM: Xid (PCI:0000:1b:00): 79, ...          dmesg
     [Tue Mar  4 10:24:12 2025] NVRM: ...                        dmesg -T
-    kern  :warn  : 2025-03-04T10:24:12,283302+00:00 NVRM: ...   dmesg -x --time-format iso
+    kern  :warn  : 2025-03-04T10:24:12,283302+00:00 NVRM: ...   dmesg -x, iso
     Mar  4 10:24:12 node7 kernel: [   12.345678] NVRM: ...      syslog, journalctl
     2025-03-04T10:24:12.283302+00:00 node7 kernel: NVRM: ...    journalctl -o short-iso
     6,3973,227996636,-;NVRM: ...                                /dev/kmsg
@@ -12,7 +12,7 @@ Only a log that shows the start of the kernel tells how far back it reaches: an 
 can fail, and is unknown where it shows nothing.
 """
 
-import datetime
+import datetime as dt
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -40,6 +40,10 @@ _ISO = lazy_pattern(
     r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)? (.*)"
 )
 _MONTHLY = lazy_pattern(r"([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)(?:\.\d+)? (.*)")
+_TALOS = lazy_pattern(
+    r"(\S+): kern: \w+: \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z?\]: (.*)"
+)
+_ISO_FORM = "%Y-%m-%d %H:%M:%S"
 _FABRIC = lazy_pattern(r"\[(\w{3} \d\d \d{4} [\d:]{8})\] (\[\w+\] \[tid \d+\] .*)")
 # host and program, as the log service writes them before the text
 _SERVICE = lazy_pattern(r"(\S+) (kernel:|[A-Za-z0-9_.\-/()@]+\[\d+\]:) ?(.*)")
@@ -70,10 +74,17 @@ def _parsed(number: int, line: str) -> _Line | None:
     if buffered is not None:
         return _Line(number, buffered.text, seconds=buffered.seconds)
     level = _LEVEL.match(line)
-    if level:
-        line = line[level.end() :]
+    line = line[level.end() :] if level else line
     if match := _SINCE_START.match(line):
         return _Line(number, match[2], seconds=float(match[1]))
+    return _dated(number, line)
+
+
+def _dated(number: int, line: str) -> _Line | None:
+    """Return a line with a date before it."""
+    if match := _TALOS.match(line):
+        stamp = match[2].replace("T", " ")
+        return _Line(number, match[3], match[1], None, _moment(stamp, _ISO_FORM))
     if match := _FABRIC.match(line):
         return _Line(number, match[2], moment=_moment(match[1], "%b %d %Y %H:%M:%S"))
     if match := _DATED.match(line):
@@ -81,7 +92,7 @@ def _parsed(number: int, line: str) -> _Line | None:
         return _Line(number, match[2], moment=_moment(words, "%b %d %H:%M:%S %Y"))
     if match := _ISO.match(line):
         stamp = match[1].replace("T", " ")
-        return _serviced(number, match[2], _moment(stamp, "%Y-%m-%d %H:%M:%S"))
+        return _serviced(number, match[2], _moment(stamp, _ISO_FORM))
     if match := _MONTHLY.match(line):
         stamp = f"{match[1]} {match[2]} {_NO_YEAR} {match[3]}"
         return _serviced(number, match[4], _moment(stamp, "%b %d %Y %H:%M:%S"))
@@ -90,7 +101,7 @@ def _parsed(number: int, line: str) -> _Line | None:
 
 def _moment(text: str, form: str) -> float | None:
     try:
-        moment = datetime.datetime.strptime(text, form).replace(tzinfo=datetime.UTC)
+        moment = dt.datetime.strptime(text, form).replace(tzinfo=dt.UTC)
     except ValueError:
         return None
     return moment.timestamp()

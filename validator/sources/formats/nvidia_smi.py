@@ -112,11 +112,13 @@ def _detect(source: Source) -> float:
     shown = texts.TABLE.search(text)
     if shown is not None:
         return 1.0 if shown.start() < _FIRST_LINES else _WITHIN_A_LOG
-    return 1.0 if texts.NO_HANDLE in text else 0.0
+    is_middle = texts.is_of_table(text) or texts.NO_HANDLE in text
+    return 1.0 if is_middle else 0.0
 
 
 def _is_sectioned(text: str) -> bool:
-    return _SECTIONED in text or all(f"\n{head}" in f"\n{text}" for head in _HEADS)
+    has_head = all(f"\n{head}" in f"\n{text}" for head in _HEADS)
+    return _SECTIONED in text or has_head or texts.is_of_sections(text)
 
 
 def _read(source: Source) -> Reading:
@@ -595,6 +597,8 @@ READER = CaptureReader(
         "persistence_mode",
         "compute_mode",
         "pid,",
+        "MiB |",
+        *texts.SECTION_MARKS,
     ),
     _detect,
     _read,

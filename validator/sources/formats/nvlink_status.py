@@ -87,38 +87,37 @@ def _said_of_all(line: str) -> str:
 class _Gpu:
     """One GPU in the making: the texts of its links, and where they stand."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, name: str, uuid: str) -> None:
         self.span = span
+        self.name = name
+        self.uuid = uuid
+        self.words: dict[str, Span] = {}
         self.links: dict[int, list[tuple[str, Span]]] = {}
 
 
 def _read(source: Source) -> Reading:
     """Return the GPUs in their order; one that stands alone may be one of several."""
     capture = Capture(source.name, "nvidia-smi nvlink")
-    numbers: list[int] = []
-    part = "gpus", 0
+    gpus: dict[int, _Gpu] = {}  # by number: there may be several looks at each
     gpu: _Gpu | None = None
     for line_number, line in enumerate(source.text.splitlines(), 1):
         span, text = line_span(line_number, line), line.strip()
         if match := _GPU.match(text):
-            if gpu is not None:
-                _put_links(capture, part, gpu)
-            capture.listed("gpus", span)
-            if int(match[1]) in numbers:  # a second look at the same one
-                part = "gpus", numbers.index(int(match[1]))
-            else:
-                part = "gpus", capture.add("gpus", span)
-                numbers.append(int(match[1]))
-            gpu = _Gpu(span)
-            capture.put_at(part, "name", match[2], span)
-            capture.put_at(part, "uuid", match[3], span)
+            gpu = gpus.setdefault(int(match[1]), _Gpu(span, match[2], match[3]))
         elif gpu is not None and (match := _LINK.match(text)):
             if int(match[1]) < _MOST_LINKS:
                 gpu.links.setdefault(int(match[1]), []).append((match[2], span))
-        elif gpu is not None:
-            _put_said(capture, part, _said_of_all(text), span)
-    if gpu is not None:
-        _put_links(capture, part, gpu)
+        elif gpu is not None and (words := _said_of_all(text)):
+            gpu.words[words] = span
+    most = max((max(gpu.links, default=-1) for gpu in gpus.values()), default=-1) + 1
+    for gpu in gpus.values():
+        part = "gpus", capture.add("gpus", gpu.span)
+        capture.put_at(part, "name", gpu.name, gpu.span)
+        capture.put_at(part, "uuid", gpu.uuid, gpu.span)
+        for words, span in gpu.words.items():
+            _put_said(capture, part, words, span)
+        _put_links(capture, part, gpu, most)
+    numbers = [*gpus]
     if numbers != [*range(len(numbers))]:
         if len(numbers) > 1:
             at = line_span(1, source.line(1))
@@ -139,8 +138,8 @@ def _put_said(capture: Capture, part: tuple[str, int], said: str, span: Span) ->
         capture.put_at(part, "mig_is_on", True, span)  # noqa: FBT003 - of the leaf
 
 
-def _put_links(capture: Capture, part: tuple[str, int], gpu: _Gpu) -> None:
-    count = max(gpu.links, default=-1) + 1
+def _put_links(capture: Capture, part: tuple[str, int], gpu: _Gpu, count: int) -> None:
+    """Put lists as long as the longest: a link that a paste leaves off is unknown."""
     for leaf, convert in _LEAVES.items():
         values: list[Scalar | None] = [None] * count
         at = gpu.span
