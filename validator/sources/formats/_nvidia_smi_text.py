@@ -474,10 +474,12 @@ COLUMNS: dict[str, str] = {
     **{f"{block}.active": f"{block}/active" for block in _REASON_BLOCKS},
 }
 # What says how a GPU is, not only how busy: its table is a look at a machine.
-_OF_STATE = ("ecc.", "remapped_rows.", "retired_pages.", "clocks_event_reasons.")
-_OF_STATE += ("clocks_throttle_reasons.", "fabric.", "mig.", "pcie.link.")
-_OF_STATE += ("gpu_recovery_action", "pci.bus_id", "gpu_bus_id", "persistence_mode")
-_OF_STATE += ("compute_mode", "pstate", "inforom.")
+_OF_STATE = (
+    *("ecc.", "remapped_rows.", "retired_pages.", "clocks_event_reasons."),
+    *("clocks_throttle_reasons.", "fabric.", "mig.", "pcie.link.", "inforom."),
+    *("gpu_recovery_action", "pci.bus_id", "gpu_bus_id", "persistence_mode"),
+    *("compute_mode", "pstate"),
+)
 _OF_PROCESSES = frozenset({"pid", "process_name", "used_gpu_memory", "used_memory"})
 _BY = ("pci.bus_id", "gpu_bus_id", "uuid", "gpu_uuid", "index", "serial")
 _HEAD_UNIT = lazy_pattern(r"(.{1,80}?)\s*\[([^\[\]]{1,20})\]$")

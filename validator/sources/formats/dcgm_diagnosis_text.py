@@ -110,7 +110,9 @@ def _of_table(source: Source) -> Iterator[_Result]:
                 continue
             outcome = match[2].lower().replace(" ", "_")
             numbers = [match[1]] if match[1] else (match[3] or "").split(",")
-            gpus = [int(item) for item in numbers if item.strip().isdecimal()]
+            gpus: list[int | None] = [
+                int(item) for item in numbers if item.strip().isdecimal()
+            ]
             waiting += [
                 _Result(category, name, outcome, span, gpu) for gpu in (gpus or [None])
             ]
