@@ -17,6 +17,7 @@ LLAMA: dict[str, object] = {
     "cluster.world_size": 128,
     "cluster.compute_capability": (9, 0),
     "cluster.peak_bf16_flops_per_second": 989e12,
+    "cluster.memory_bytes_per_second": 3350e9,
     "cluster.nvlink_bytes_per_second": 450e9,
     "cluster.nic_bits_per_second_per_gpu": 400e9,
     "cluster.power_watts": 700.0,
@@ -106,13 +107,27 @@ def test_adapter_needs_no_gradients_of_frozen_weights() -> None:
     assert found.value == 2_097_152 * 4 * (8_030_261_248 - 525_336_576)
 
 
-def test_compute_takes_the_published_range() -> None:
-    """0.26 to 0.48 of 128 x 989 TFLOPS."""
-    found = quantity("compute_seconds", plan(LLAMA)).need()
+def test_compute_is_a_share_of_the_peak() -> None:
+    """The products alone at 77 percent of 989 TFLOPS, and what is beside them."""
+    found = quantity("compute_seconds", plan(LLAMA, memory__recompute_mode="none"))
     ideal = 2_097_152 * 61_066_469_376 / (128 * 989e12)
-    assert found.lower == pytest.approx(ideal / 0.48)
-    assert found.upper == pytest.approx(ideal / 0.26)
-    assert found.kind == "advisory"
+    estimate = found.need()
+    assert 1.5 * ideal < estimate.value < 3 * ideal
+    assert estimate.lower == pytest.approx(0.80 * estimate.value)
+    assert estimate.upper == pytest.approx(1.42 * estimate.value)
+    assert estimate.kind == "advisory"
+    assert "of 989 TFLOPS" in found.note
+
+
+def test_recomputation_runs_every_layer_again() -> None:
+    """A third more at most; where it is not known the upper end has it."""
+    none = plan(LLAMA, memory__recompute_mode="none")
+    full = plan(LLAMA, memory__recompute_mode="full")
+    without = quantity("compute_seconds", none).need()
+    again = quantity("compute_seconds", full).need()
+    either = quantity("compute_seconds", plan(LLAMA)).need()
+    assert 1.2 * without.value < again.value < 4 / 3 * without.value
+    assert (either.value, either.upper) == (without.value, again.upper)
 
 
 def test_no_range_for_a_gpu_without_published_runs() -> None:
@@ -229,21 +244,29 @@ def test_context_traffic_of_a_stage() -> None:
     assert quantity("context_parallel_traffic", plan(MEGATRON)).need().upper == 0.0
 
 
-def test_little_of_a_fast_exchange_shows() -> None:
-    """0.16 seconds of traffic at best, 2.1 of compute."""
-    on = plan(LLAMA, communication__overlap_gradient_reduce=True)
-    assert quantity("exposed_communication", on).need().upper == 0.0
-    assert quantity("scaling_efficiency", on).need().lower == 1.0
+def test_a_part_of_an_exchange_that_overlaps_shows() -> None:
+    """Weights are gathered for each micro-batch; 29 percent of published ones show."""
+    of = plan(LLAMA, communication__overlap_gradient_reduce=True)
+    alone = quantity("data_parallel_seconds", of).need().value
+    found = quantity("exposed_communication", of).need()
+    assert found.value == pytest.approx(0.29 * alone)
+    assert quantity("scaling_efficiency", of).need().lower > 0.9
 
 
 def test_all_of_an_exchange_without_overlap_shows() -> None:
-    """47 GB over 400 GB/s are the least."""
+    """As long as it takes on the wires."""
     off = plan(LLAMA, communication__overlap_gradient_reduce=False)
-    found = quantity("exposed_communication", off).need()
-    traffic = 8_030_261_248 * 127 / 128
-    assert found.lower == pytest.approx(traffic * 6 / 400e9)
-    assert found.upper == pytest.approx(traffic * 8 / (0.8 * 400e9))
+    alone = quantity("data_parallel_seconds", off).need().value
+    assert quantity("exposed_communication", off).need().value == alone
     assert quantity("scaling_efficiency", off).need().upper < 1.0
+
+
+def test_parts_of_a_step_add_up() -> None:
+    """Kernels, waiting and exchange are all that there is."""
+    of = plan(MEGATRON)
+    names = ("compute_seconds", "pipeline_wait_seconds", "exposed_communication")
+    whole = sum(quantity(name, of).need().value for name in names)
+    assert quantity("step_seconds", of).need().value == pytest.approx(whole)
 
 
 def test_unknown_network_leaves_the_exchange_open() -> None:
@@ -270,15 +293,26 @@ def test_unpacked_samples_are_advice() -> None:
     assert quantity("model_flops", packed).need().kind == "exact"
 
 
-def test_published_steps_lie_within_the_forecast() -> None:
-    """82 steps of BLOOM's search."""
+def test_published_steps_are_foretold() -> None:
+    """829 steps; the third that no constant was fitted on is no further off."""
     found = list(step_predictions())
-    assert len(found) == 82
-    for finding in found:
-        assert finding.published is not None
-        assert finding.lower is not None
-        assert finding.upper is not None
-        assert finding.lower <= finding.published <= finding.upper, finding.id
+    assert len(found) == 829
+    for use in ("calibrated", "unused"):
+        errors = [row.error_percent for row in found if row.group.endswith(use)]
+        off = [abs(error) for error in errors if error is not None]
+        assert sum(off) / len(off) < 10, use
+
+
+def test_published_steps_lie_within_the_bounds() -> None:
+    """97 in 100, of dense models and of mixtures of experts."""
+    for kind in ("dense", "mixture"):
+        rows = [row for row in step_predictions() if f" {kind}," in row.group]
+        within = [
+            row
+            for row in rows
+            if (row.lower or 0) <= (row.published or 0) <= (row.upper or 0)
+        ]
+        assert len(within) >= 0.97 * len(rows), kind
 
 
 def test_energy_of_a_stated_step() -> None:

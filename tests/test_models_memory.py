@@ -183,7 +183,8 @@ def test_activations_of_a_gated_layer() -> None:
     assert most_layer_bytes(LLAMA_8B, work) == layer
     found = activation_estimate(LLAMA_8B, work._replace(is_compiled=False), 32)
     assert found.value == found.upper == 32 * layer
-    assert found.lower == 32 * 2 * 4096 * 8192
+    # Inputs of the products: 2 h + 2 (a + k) d + 2 f.
+    assert found.lower == 32 * 2 * 47_104 * 8192
     assert activation_estimate(LLAMA_8B, work, 32).value == pytest.approx(
         0.73 * 32 * layer
     )
@@ -266,3 +267,30 @@ def test_bytes_as_people_read_them(amount: float, text: str) -> None:
 
 def test_parameters_as_people_read_them() -> None:
     assert billions(29_940_000_000) == "29.9 billion"
+
+
+def test_an_adapter_keeps_inputs_of_layers_at_least() -> None:
+    """Products of frozen weights need no inputs."""
+    work = TrainingWork(
+        tokens=8192,
+        sequence_length=8192,
+        attention="flash",
+        recompute="none",
+        trains_weights=False,
+    )
+    assert activation_estimate(LLAMA_8B, work, 32).lower == 32 * 2 * 4096 * 8192
+
+
+def test_scores_that_are_computed_again_are_not_stored() -> None:
+    """Megatron's selective recomputation is of them; the kernel is of no matter."""
+    work = TrainingWork(tokens=8192, sequence_length=8192, recompute="selective")
+    assert most_layer_bytes(LLAMA_8B, work) == 102_400 * 2 * 8192
+
+
+def test_logits_are_gathered_unless_the_loss_is_known_to_be_parallel() -> None:
+    """A loss of all the vocabulary on each tensor-parallel rank."""
+    work = TrainingWork(tokens=8192, sequence_length=8192, tensor_ranks=8)
+    whole = 16 * 8192 * 128256
+    assert logit_estimate(LLAMA_8B, work).upper == whole
+    parallel = work._replace(loss="vocabulary-parallel")
+    assert logit_estimate(LLAMA_8B, parallel).upper == whole / 8

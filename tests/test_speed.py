@@ -3,12 +3,8 @@
 import pytest
 
 from predictions.busbw import predictions as bandwidth_predictions
-from predictions.prediction import Prediction, rows
+from predictions.prediction import Prediction
 from predictions.throughput import predictions as throughput_predictions
-from predictions.throughput import token_work, tokens_per_second
-from speccheck.validator.models.bus_bandwidth import Architecture
-from speccheck.validator.models.flops import flops_per_token
-from speccheck.validator.models.throughput import UTILIZATIONS
 
 # Rows of each group, and of these how many have a band.
 GROUPS = {
@@ -94,38 +90,3 @@ def test_palm_rows_are_an_identity(
     """The printed digits are all that differs."""
     worst = max(abs(item.error_percent or 0) for item in predictions["llm-foundry"])
     assert worst < 0.03
-
-
-# What a row's generation reaches, of the dense bf16 peak that the catalogue names.
-_PEAKS: dict[str, tuple[Architecture, float]] = {
-    "a100": ("ampere", 312e12),
-    "h100": ("hopper", 989e12),
-    "b200": ("blackwell", 2250e12),
-    "b300": ("blackwell", 2250e12),
-    "gb200": ("blackwell", 2500e12),
-    "gb300": ("blackwell", 2500e12),
-}
-_RANGED = {"llm-foundry", "torchtitan", "nemo-dense", "nemo-moe"}
-
-
-def test_published_utilizations_lie_within_their_range() -> None:
-    """The ranges of the forecast are those of the table."""
-    judged = 0
-    for row in rows("throughput"):
-        precision = row["precision"].lower()
-        if row["group"] not in _RANGED or row["run"] != "pretrain":
-            continue
-        if not precision or "nvfp4" in precision:
-            continue
-        if float(row["params"] or row["active_params"]) < 1e9:
-            continue
-        gpu = row["gpu"].lower().removeprefix("dgx-").replace("_", "-").split("-")[0]
-        architecture, peak = _PEAKS[gpu]
-        in_8_bits = precision not in {"bf16", "fp16"}
-        is_mixture = bool(row["active_params"])
-        known = UTILIZATIONS[(architecture, in_8_bits, is_mixture)]
-        flops = flops_per_token("palm", token_work(row)).value
-        share = flops * tokens_per_second(row) / peak
-        assert known.lowest <= share <= known.highest, row["id"]
-        judged += 1
-    assert judged == 305

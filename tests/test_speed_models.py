@@ -23,7 +23,7 @@ from speccheck.validator.models.packing import (
     packing_gain,
     padded_share,
 )
-from speccheck.validator.models.throughput import exposed, scaling_efficiency
+from speccheck.validator.models.throughput import scaling_efficiency
 from speccheck.validator.models.traffic import (
     Activations,
     context_parallel_bytes,
@@ -160,16 +160,6 @@ def test_elastic_nodes_give_an_unlisted_world_its_own_batch() -> None:
 def test_elastic_nodes_need_whole_groups_on_a_node() -> None:
     """DeepSpeed raises ElasticityError."""
     assert elastic_batch_of_nodes(Elastic((2,), 64), Nodes(8, 3), 24) is None
-
-
-def test_exchange_that_fits_under_compute_shows_nothing() -> None:
-    """And all of it where overlap is off."""
-    exchange, compute = within(2.0, 0.1, "wire"), within(10.0, 0.2, "runs")
-    assert exposed(exchange, compute, "on").upper == 0.0
-    hidden = exposed(exchange, compute, "unknown")
-    assert (hidden.lower, hidden.upper) == (0.0, exchange.upper)
-    shown = exposed(exchange, compute, "off")
-    assert (shown.lower, shown.upper) == (exchange.lower, exchange.upper)
 
 
 def test_efficiency_falls_by_what_shows() -> None:

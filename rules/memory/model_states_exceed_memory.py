@@ -5,8 +5,8 @@ allocation that does not fit. No batch size helps, since activations are not eve
 counted.
 
 What passes: the peak, estimated from above, fits into the share of memory that the
-clause leaves to it. It fails where the lower bound alone is more than that. Between the
-two the answer is unknown, with both numbers. Adapters need the frozen weights too.
+clause leaves to it; where no file says what is sharded, with nothing sharded. It fails
+where the lower bound alone is more. Between them it is unknown, with both numbers.
 
 Where it does not apply: a model that nothing shards is judged by its own rule.
 
@@ -25,7 +25,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import TrainingPlan
-from speccheck.validator.forecast.memory import memory_forecast
+from speccheck.validator.forecast.memory import memory_forecast, peak_however_sharded
 from speccheck.validator.forecast.plan_facts import is_cut, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.models.training_memory import FEWEST_SHARE
@@ -49,34 +49,34 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
     """Judge the lower bound of the peak, then the upper one."""
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
     forecast = memory_forecast(plan)
-    total, states = forecast.named("total"), forecast.named("states").need()
-    peak, available = total.need(), limit.peak_share * capacity
+    available = limit.peak_share * capacity
     at = [plan.value(name) for name in _PLACES]
+    either = peak_however_sharded(plan)
+    if either and either.upper * (1 + limit.model_tolerance) <= available:
+        most = gigabytes(either.upper)
+        yield passed(f"at most {most} of {gigabytes(available)}, sharded or not", at=at)
+        return
+    total, states = forecast.named("total"), forecast.named("states").need()
+    peak = total.need()
     is_adapter = trains_adapter(plan)
     least = peak.lower * (_least_share(plan) if is_adapter else 1)
     if least > available:
         if states.lower <= available or is_adapter or is_cut(plan):
+            parts = _arithmetic(forecast)
             yield fail(
-                f"one GPU holds at least {gigabytes(least)} "
-                f"({_arithmetic(forecast)}); of its {gigabytes(capacity)} a job can "
-                f"use {limit.peak_share:.0%}, {gigabytes(available)}",
+                f"one GPU holds at least {gigabytes(least)} ({parts}); of its "
+                f"{gigabytes(capacity)} a job can use {limit.peak_share:.0%}, "
+                f"{gigabytes(available)}",
                 at=at,
                 measured=least,
                 required=available,
-                cost="the job runs out of memory before the first step ends, after the "
-                "nodes are yours",
-                remedy=""
-                if plan.value("model.adapter").is_known
-                else f"{_REMEDY} {_ADAPTERS}",
+                cost="the job runs out of memory before the first step ends",
+                remedy="" if plan.value("model.adapter").is_known else _REMEDY,
             )
         return
     if peak.upper * (1 + limit.model_tolerance) <= available:
-        yield passed(
-            f"at most {gigabytes(peak.upper)} of {gigabytes(available)}",
-            at=at,
-            measured=peak.upper,
-            required=available,
-        )
+        most = f"at most {gigabytes(peak.upper)} of {gigabytes(available)}"
+        yield passed(most, at=at, measured=peak.upper, required=available)
         return
     known = f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}"
     missing = total.missing
@@ -110,8 +110,10 @@ _PLACES = (
     "model.hidden_size",
     "model.layers",
 )
-_REMEDY = "Shard weights, gradients and optimizer state over more ranks."
-_ADAPTERS = "If adapters alone are trained, say so: --role lora."
+_REMEDY = (
+    "Shard weights, gradients and optimizer state over more ranks. "
+    "If adapters alone are trained, say so: --role lora."
+)
 
 
 def _arithmetic(forecast: Forecast) -> str:

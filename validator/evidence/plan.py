@@ -47,6 +47,9 @@ class Cluster(Section):
     peak_bf16_flops_per_second: Value[float] = Value(
         "cluster.peak_bf16_flops_per_second"
     )
+    peak_fp8_flops_per_second: Value[float] = Value("cluster.peak_fp8_flops_per_second")
+    # of the memory of one GPU
+    memory_bytes_per_second: Value[float] = Value("cluster.memory_bytes_per_second")
     power_watts: Value[float] = Value("cluster.power_watts")  # limit of one GPU
     has_nvlink: Value[bool] = Value("cluster.has_nvlink")
     # all links of one GPU, one way

@@ -30,6 +30,7 @@ _COUNTED = "matrices of each layer, embedding and head"
 _SIZES = (
     *("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size"),
     *("cluster.peak_bf16_flops_per_second", "cluster.power_watts"),
+    *("cluster.peak_fp8_flops_per_second", "cluster.memory_bytes_per_second"),
     *("cluster.nvlink_bytes_per_second", "cluster.nic_bits_per_second_per_gpu"),
     *("parallelism.data_parallel_size", "parallelism.layers_per_virtual_stage"),
     *("batch.micro_batch_size", "batch.gradient_accumulation_steps"),

@@ -14,10 +14,10 @@ the total against the limit.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from speccheck.validator.evidence.plan import TrainingPlan
-from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.evidence.plan import TrainingPlan, leaf_names
+from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.forecast.plan_facts import degree, stage_of, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.models.estimate import Estimate, exactly
@@ -37,6 +37,7 @@ from speccheck.validator.models.training_memory import (
     GRADIENT_STAGE,
     HALF_PRECISION_BITS,
     OPTIMIZER_STAGE,
+    WEIGHT_STAGE,
     Recompute,
     Scheme,
     Sharding,
@@ -251,6 +252,7 @@ def work_of(plan: TrainingPlan) -> TrainingWork:
         keeps_activations=plan.value("memory.activation_offload").value is not True,
         tokens_are_sure=is_sure
         and (is_full or bool(plan.value("batch.packing").value)),
+        trains_weights=not trains_adapter(plan),
     )
 
 
@@ -361,6 +363,7 @@ __all__ = [
     "host_forecast",
     "memory_forecast",
     "peak_forecast",
+    "peak_however_sharded",
     "peak_otherwise",
     "unsharded_states",
 ]
@@ -440,6 +443,35 @@ def peak_otherwise(
         if job.expert_sharding is not None:
             job = job._replace(expert_sharding=job.expert_sharding._replace(**kept))
     return peak_of(job).total()
+
+
+def peak_however_sharded(plan: TrainingPlan) -> Estimate | None:
+    """Return the total where no file says what is sharded; None where one does.
+
+    Its upper end is the greatest of nothing and everything sharded, under plain PyTorch
+    and under DeepSpeed, which keeps copies in 32 bits.
+    """
+    stage, engine = "parallelism.sharding_stage", "parallelism.engine"
+    if plan.value(stage).is_known or plan.value(stage).places:
+        return None
+    named = plan.value(engine).value
+    ways = [(name, cut) for name in _ENGINES for cut in (0, WEIGHT_STAGE)]
+    if named is not None:
+        ways = [(named, cut) for cut in (0, WEIGHT_STAGE)]
+    totals = []
+    for name, cut in ways:
+        leaves = {leaf: plan.value(leaf) for leaf in leaf_names()}
+        leaves[engine] = Value[Any](engine, name, "default")
+        leaves[stage] = Value[Any](stage, cut, "default")
+        job, _ = _tried(peak_forecast, TrainingPlan(leaves))
+        if job is None:
+            return None
+        totals.append(job[1].total())
+    return max(totals, key=lambda total: total.upper)
+
+
+# An engine of each scheme of states that a program without one of its own may run on.
+_ENGINES = ("ddp", "deepspeed")
 
 
 def host_forecast(plan: TrainingPlan) -> Estimate | None:

@@ -1,11 +1,11 @@
 """One optimizer step: operations, traffic, what of it shows, seconds, tokens.
 
 Names of quantities, of the whole job unless said otherwise: model_flops of a step,
-recomputation not counted; compute_seconds at published utilizations; bubble_share of
+recomputation not counted; compute_seconds of the kernels; bubble_share of
 the time of a pipeline stage; data_parallel_traffic, tensor_parallel_traffic,
 pipeline_traffic, expert_parallel_traffic, context_parallel_traffic, bytes that one GPU
 sends in a step; data_parallel_seconds, the first of them alone; exposed_communication,
-seconds of data- and tensor-parallel exchange that no compute hides; step_seconds;
+seconds of exchange that no kernel hides; step_seconds;
 tokens_per_second; scaling_efficiency, throughput of a GPU over that of one replica.
 """
 
@@ -27,18 +27,20 @@ from speccheck.validator.forecast._job import (
 )
 from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity, Unit
-from speccheck.validator.models.bus_bandwidth import Network, hierarchical_ceiling
+from speccheck.validator.models.bus_bandwidth import (
+    Network,
+    architecture_of,
+    hierarchical_ceiling,
+)
 from speccheck.validator.models.estimate import Estimate, EstimateKind, exactly
 from speccheck.validator.models.flops import Mixture
-from speccheck.validator.models.throughput import (
-    BACKWARD_SHARE,
-    Overlap,
-    compute_time,
-    exposed,
-    idle_share,
-    published_utilization,
-    scaling_efficiency,
+from speccheck.validator.models.step_time import (
+    Machine,
+    StepWork,
+    banded,
+    step_parts,
 )
+from speccheck.validator.models.throughput import idle_share, scaling_efficiency
 from speccheck.validator.models.traffic import (
     HALF_BYTES,
     Activations,
@@ -93,6 +95,8 @@ def data_parallel_group(plan: TrainingPlan) -> ParallelGroup:
     if scheme != "fsdp" or shards < 1 or ranks % shards:
         shards = ranks
     local = plan.value("cluster.gpus_per_node").or_else(0)
+    if local:  # a rack joins nodes
+        local = _domain(plan)
     # Tensor-parallel ranks are innermost: the others of a node are of the group.
     of_node = max(local // degree(plan, "tensor_parallel_size"), 1) if local else 0
     return ParallelGroup(scheme, shards, ranks // shards, of_node)
@@ -314,30 +318,160 @@ def model_flops(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def compute_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Return the seconds at the utilization of published runs on such GPUs."""
+    """Return the seconds of all kernels of a step, waiting and exchange left aside."""
+    work = work_of(plan, wires=False)
+    kernels = step_parts(work).kernels
+    flops = step_flops(plan).value
+    gpus = plan.value("cluster.world_size").need()
+    peak = plan.value("cluster.peak_bf16_flops_per_second").need()
+    note = (
+        f"{flops:.3g} FLOPs on {gpus:,} GPUs at "
+        f"{flops / kernels / gpus / peak:.0%} of {peak / 1e12:,.0f} TFLOPS"
+    )
+    return _with_recomputation(plan, work, _kernels), note
+
+
+def _kernels(work: StepWork) -> float:
+    return step_parts(work).kernels
+
+
+def _whole(work: StepWork) -> float:
+    return step_parts(work).total
+
+
+def _with_recomputation(
+    plan: TrainingPlan, work: StepWork, seconds: Callable[[StepWork], float]
+) -> Estimate:
+    """Return the time; where recomputation is not known its upper end has all of it."""
+    estimate = banded(seconds(work), work)
+    if plan.value("memory.recompute_mode").is_known:
+        return estimate
+    again = work._replace(recomputes=True)
+    return estimate._replace(upper=banded(seconds(again), again).upper)
+
+
+def work_of(plan: TrainingPlan, *, wires: bool = True) -> StepWork:
+    """Return one GPU's share of a step, as the model of its time takes it.
+
+    wires: with the time of every exchange; False where the network is of no matter.
+    """
     if plan.value("run.role").value == "rl":
         reason = "a step of reinforcement learning generates its samples as well"
         raise MissingEvidence(_STATED, reason)
     capability = plan.value("cluster.compute_capability").need()
-    peak = plan.value("cluster.peak_bf16_flops_per_second").need()
-    gpus = plan.value("cluster.world_size").need()
-    in_8_bits = plan.value("precision.compute_dtype").need() == "fp8"
-    is_mixture = isinstance(layers_of(plan).feed_forward, Mixture)
-    published = published_utilization(
-        capability,
-        in_8_bits=in_8_bits or bool(plan.value("precision.fp8").value),
-        is_mixture=is_mixture,
-    )
-    if published is None:
-        reason = "no utilization is published for such a GPU, number format and model"
+    architecture = architecture_of(capability)
+    if architecture is None:
+        reason = "no step was published of such a GPU"
         raise MissingEvidence(_STATED, reason)
-    flops = step_flops(plan)
-    estimate = compute_time(flops.value, gpus, peak, published)
-    note = (
-        f"{flops.value:.3g} FLOPs / ({gpus:,} GPUs x {peak / 1e12:,.0f} TFLOPS x "
-        f"{published.lowest:.2f} to {published.highest:.2f})"
+    machine = Machine(
+        architecture,
+        plan.value("cluster.peak_bf16_flops_per_second").need(),
+        plan.value("cluster.peak_fp8_flops_per_second").value,
+        plan.value("cluster.memory_bytes_per_second").need(),
+        is_ultra=capability == _ULTRA,
     )
-    return estimate, note
+    narrow = plan.value("precision.compute_dtype").need() == "fp8"
+    pipeline, is_adapter = pipeline_of(plan), trains_adapter(plan)
+    group = None if is_adapter else data_parallel_group(plan)
+    work = StepWork(
+        machine,
+        "megatron" if plan.value("parallelism.engine").value in _FUSED else "torch",
+        layers_of(plan),
+        plan.value("model.vocabulary_size").need(),
+        micro_batch_tokens(plan),
+        plan.value("batch.sequence_length").need(),
+        micro_batches(plan),
+        tensor_ranks=degree(plan, "tensor_parallel_size"),
+        stages=pipeline.stages,
+        chunks=pipeline.chunks,
+        in_8_bits=narrow or bool(plan.value("precision.fp8").value),
+        recomputes=plan.value("memory.recompute_mode").value == "full",
+        writes_scores=plan.value("kernels.attention_backend").value == "eager",
+        separate_norms=plan.value("kernels.fused_normalization").value is False,
+        shares_sequence=bool(plan.value("parallelism.sequence_parallel").value),
+        is_adapter=is_adapter,
+        parameters=_updated(plan, group),
+        gathers_weights=group is not None and group.scheme == "fsdp",
+    )
+    return _with_wires(plan, work, group) if wires else work
+
+
+def _with_wires(
+    plan: TrainingPlan, work: StepWork, group: ParallelGroup | None
+) -> StepWork:
+    """Return the work with what its exchanges take on the wires alone."""
+    return work._replace(
+        tensor_seconds=tensor_parallel_seconds(plan).value + _context_seconds(plan),
+        expert_seconds=_expert_seconds(plan),
+        hop_seconds=_hop_seconds(plan),
+        gradient_seconds=0.0 if group is None else data_parallel_seconds(plan).value,
+        tensor_overlaps=plan.value("communication.overlap_tensor_parallel").value,
+        gradients_overlap=plan.value("communication.overlap_gradient_reduce").value,
+    )
+
+
+_ULTRA = (10, 3)  # B300, GB300
+_FUSED = {"megatron", "deepspeed"}
+
+
+def _updated(plan: TrainingPlan, group: ParallelGroup | None) -> float:
+    """Return the parameters that one rank's optimizer updates."""
+    if group is None:
+        return 0.0
+    cuts = degree(plan, "tensor_parallel_size") * degree(plan, "pipeline_parallel_size")
+    ranks = 1 if group.scheme == "ddp" else group.ranks
+    return model_of(plan).total.value / cuts / ranks
+
+
+def _domain(plan: TrainingPlan) -> int:
+    """Return the GPUs that reach each other over NVLink."""
+    local = plan.value("cluster.gpus_per_node").need()
+    return max(int(plan.value("cluster.nvlink_domain_size").or_else(local)), int(local))
+
+
+def _wire(plan: TrainingPlan, *, within_domain: bool) -> float:
+    """Return the bytes a second that a healthy wire carries."""
+    if within_domain:
+        links: float = plan.value("cluster.nvlink_bytes_per_second").need()
+        return _USUAL_SHARE * links
+    rate = plan.value("cluster.nic_bits_per_second_per_gpu").need() / 8
+    return _USUAL_SHARE * float(rate)
+
+
+def _context_seconds(plan: TrainingPlan) -> float:
+    traffic = context_parallel_traffic(plan).value
+    if not traffic:
+        return 0.0
+    ranks = degree(plan, "tensor_parallel_size") * context_ranks(plan)
+    return traffic / _wire(plan, within_domain=ranks <= _domain(plan))
+
+
+def _expert_seconds(plan: TrainingPlan) -> float:
+    """Return the time of all-to-all; a token goes to another domain once for each."""
+    ranks = degree(plan, "expert_parallel_size")
+    traffic = expert_parallel_traffic(plan).value
+    if not traffic:
+        return 0.0
+    seconds = traffic / _wire(plan, within_domain=True)
+    domains = ranks / _domain(plan)
+    if domains <= 1:
+        return seconds
+    layers = layers_of(plan).feed_forward
+    chosen = layers.per_token if isinstance(layers, Mixture) else 1
+    # Of the copies of a token those that leave; at most one for each other domain.
+    away = min(chosen * (1 - 1 / domains), domains - 1) / (chosen * (1 - 1 / ranks))
+    return seconds + traffic * away / _wire(plan, within_domain=False)
+
+
+def _hop_seconds(plan: TrainingPlan) -> float:
+    """Return the part of a pipeline's sends that shows."""
+    traffic = pipeline_traffic(plan).value
+    if not traffic:
+        return 0.0
+    return _HOPS_SHOWN * traffic / _wire(plan, within_domain=False)
+
+
+_HOPS_SHOWN = 0.1
 
 
 def bubble_share(plan: TrainingPlan) -> tuple[Estimate, str]:
@@ -354,10 +488,11 @@ def bubble_share(plan: TrainingPlan) -> tuple[Estimate, str]:
 def pipeline_wait(plan: TrainingPlan) -> tuple[Estimate, str]:
     """Return the seconds of that share, beside those of compute."""
     idle, note = bubble_share(plan)
-    share = idle.value / (1 - idle.value)
-    if not share:
+    if not idle.value:
         return exactly(0, idle.source), note
-    return compute_seconds(plan)[0].times(share), f"compute x {share:.3g}"
+    work = work_of(plan)
+    share = idle.value / (1 - idle.value)
+    return banded(step_parts(work).waiting, work), f"compute x {share:.3g}"
 
 
 def _data_parallel(plan: TrainingPlan) -> tuple[Estimate, str]:
@@ -389,50 +524,22 @@ def _context(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 
 def exposed_communication(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Return seconds of data- and tensor-parallel exchange that no compute hides."""
-    gradients, activations = _exposed_gradients(plan), _exposed_activations(plan)
-    return gradients + activations, "data parallel and tensor parallel"
-
-
-def _exposed_gradients(plan: TrainingPlan) -> Estimate:
-    """Return what shows: shards hide under the step, gradients under the backward."""
-    compute = compute_seconds(plan)[0]
-    hideable = compute
-    if data_parallel_group(plan).scheme != "fsdp":
-        hideable = compute.times(BACKWARD_SHARE / micro_batches(plan))
-    overlap = _overlap(plan, "overlap_gradient_reduce")
-    return exposed(data_parallel_seconds(plan), hideable, overlap)
-
-
-def _exposed_activations(plan: TrainingPlan) -> Estimate:
-    overlap = _overlap(plan, "overlap_tensor_parallel")
-    seconds = tensor_parallel_seconds(plan)
-    return exposed(seconds, compute_seconds(plan)[0], overlap)
-
-
-def _overlap(plan: TrainingPlan, field: str) -> Overlap:
-    states: dict[bool | None, Overlap] = {True: "on", False: "off", None: "unknown"}
-    return states[plan.value(f"communication.{field}").value]
+    """Return the seconds of exchange that no kernel hides."""
+    work = work_of(plan)
+    parts = step_parts(work)
+    shown = banded(parts.activations + parts.gradients, work)
+    everything = work.tensor_seconds + work.expert_seconds + work.gradient_seconds
+    wires = everything + work.hop_seconds
+    return shown, f"of {wires:.3g} s on the wires alone"
 
 
 def step_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
-    """Return the seconds as stated; else compute, the bubble and what shows.
-
-    The lower end is compute alone, since published runs waited for exchanges too.
-    """
+    """Return the seconds as stated; else kernels, waiting and what shows."""
     stated = plan.value(_STATED).value
     if stated is not None:
         return exactly(stated, "stated"), "as stated"
-    compute, shown = compute_seconds(plan)[0], exposed_communication(plan)[0]
-    idle = bubble_share(plan)[0].value
-    estimate = Estimate(
-        compute.value / (1 - idle) + shown.value,
-        compute.lower,
-        compute.upper / (1 - idle) + shown.upper,
-        "advisory",
-        f"{compute.source}; {shown.source}",
-    )
-    return estimate, "compute / (1 - bubble) + exposed communication"
+    estimate = _with_recomputation(plan, work_of(plan), _whole)
+    return estimate, "compute + waiting + exposed communication"
 
 
 def tokens_per_second(plan: TrainingPlan) -> tuple[Estimate, str]:
@@ -451,10 +558,12 @@ def tokens_per_second(plan: TrainingPlan) -> tuple[Estimate, str]:
 
 def scaling(plan: TrainingPlan) -> tuple[Estimate, str]:
     """Return the throughput of one GPU over that of a single replica of the model."""
-    compute, alone = compute_seconds(plan)[0], _exposed_activations(plan)
-    together = alone + _exposed_gradients(plan)
+    work = work_of(plan)
+    parts = step_parts(work)
+    alone = banded(parts.waiting + parts.activations, work)
+    together = alone + banded(parts.gradients, work)
     return (
-        scaling_efficiency(compute, alone, together),
+        scaling_efficiency(banded(parts.kernels, work), alone, together),
         "one GPU here over one GPU of a single replica, the same work for each",
     )
 
@@ -462,7 +571,11 @@ def scaling(plan: TrainingPlan) -> tuple[Estimate, str]:
 _SIZES = ("model.layers", "model.hidden_size", "model.attention_heads")
 _MODEL = (*_SIZES, "model.vocabulary_size")
 _BATCH = ("batch.global_batch_size", "batch.sequence_length")
-_GPUS = ("cluster.world_size", "cluster.peak_bf16_flops_per_second")
+_GPUS = (
+    "cluster.world_size",
+    "cluster.peak_bf16_flops_per_second",
+    "cluster.memory_bytes_per_second",
+)
 _WIRES = ("cluster.gpus_per_node", "cluster.nic_bits_per_second_per_gpu")
 _COMPUTE = (*_GPUS, "precision.compute_dtype", *_MODEL, *_BATCH)
 _PARTS = ("compute_seconds", "pipeline_wait_seconds", "exposed_communication")

@@ -1,14 +1,11 @@
-"""From operations to time: utilization, days of a run, and published utilizations.
+"""From operations to time: utilization, a pipeline's waiting, scaling, energy, days.
 
 A utilization needs the convention of its FLOPs (flops.py) and the peak it is taken
 of; this project takes the dense bf16 peak of the GPU, also for 8-bit formats, whose
 utilization may then exceed one.
 """
 
-from typing import Literal
-
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.models.bus_bandwidth import architecture_of
 from speccheck.validator.models.estimate import Estimate, exactly, within
 
 _SOURCE = "bubble law, Narayanan et al. 2021 (arXiv:2104.04473)"
@@ -52,44 +49,11 @@ def scaled_throughput(
 
 
 _SCALING_SOURCE = "overlap of exchange and compute"
-# Backward is two thirds of forward and backward; gradients are reduced under it.
-BACKWARD_SHARE = 2 / 3
 _ZERO3 = "max(compute, traffic); bandwidth fitted on Narayanan et al. 2021 table 2"
 _ZERO3_BAND = 0.20
 # Weights are gathered twice and gradients scattered once, 2 bytes each.
 _ZERO3_BYTES = 6
 _RECOMPUTED_FLOPS = 8
-
-Overlap = Literal["on", "off", "unknown"]
-
-
-def overlap_ratio(communication: float, compute: float) -> float:
-    """Return the communication over the compute that may hide it.
-
-    Above 1 some must show.
-    """
-    return communication / compute
-
-
-def exposed(communication: Estimate, hideable: Estimate, overlap: Overlap) -> Estimate:
-    """Return the seconds of communication that no compute hides, advisory.
-
-    Args:
-        communication: time of the exchange on its own.
-        hideable: compute that runs at the same time where the exchange overlaps.
-        overlap: whether it does; off shows all of it.
-
-    """
-    best = max(0.0, communication.lower - hideable.upper)
-    worst = max(0.0, communication.upper - hideable.lower)
-    value = max(0.0, communication.value - hideable.value)
-    if overlap == "off":
-        best, value = communication.lower, communication.value
-    if overlap != "on":
-        worst = communication.upper
-    return Estimate(
-        value, best, worst, "advisory", f"{_SCALING_SOURCE}; {communication.source}"
-    )
 
 
 def scaling_efficiency(
@@ -209,67 +173,3 @@ def implied_flops_per_second(
 def is_power_limited(enforced_watts: float, default_watts: float) -> bool:
     """Return whether a GPU is below its default power, so that readings are lower."""
     return enforced_watts / default_watts < _LIMITED_BELOW
-
-
-class PublishedUtilization(Record):
-    """Lowest, middle and highest utilization of published runs, and what they are.
-
-    In the palm convention, of the dense bf16 peak.
-    """
-
-    lowest: float
-    middle: float
-    highest: float
-    source: str
-
-
-_FOUNDRY = "mosaicml/llm-foundry scripts/train/benchmarking"
-_BRIDGE = "NVIDIA-NeMo/Megatron-Bridge docs/performance-summary.md"
-
-# Of models from one billion parameters on; by architecture, whether products run in 8
-# bits, and whether the model is a mixture of experts. Held to throughput.csv.
-UTILIZATIONS: dict[tuple[str, bool, bool], PublishedUtilization] = {
-    ("ampere", False, False): PublishedUtilization(
-        # The lowest are BLOOM's, of 2022, without fused attention.
-        0.22,
-        0.54,
-        0.65,
-        f"{_FOUNDRY}; bigscience-workshop/bigscience chronicles",
-    ),
-    ("hopper", False, False): PublishedUtilization(
-        0.26, 0.41, 0.48, f"{_FOUNDRY}; NVIDIA/Megatron-LM README; arXiv:2407.21783"
-    ),
-    ("hopper", True, False): PublishedUtilization(
-        0.28, 0.79, 0.90, f"{_FOUNDRY}; {_BRIDGE}"
-    ),
-    ("hopper", True, True): PublishedUtilization(0.14, 0.26, 0.30, _BRIDGE),
-    ("blackwell", False, True): PublishedUtilization(0.32, 0.41, 0.44, _BRIDGE),
-    ("blackwell", True, False): PublishedUtilization(0.70, 0.86, 1.12, _BRIDGE),
-    ("blackwell", True, True): PublishedUtilization(0.11, 0.44, 0.75, _BRIDGE),
-}
-
-
-def published_utilization(
-    compute_capability: tuple[int, int], *, in_8_bits: bool, is_mixture: bool
-) -> PublishedUtilization | None:
-    """Return the published range for data-centre GPUs of that capability, if any."""
-    architecture = architecture_of(compute_capability)
-    return UTILIZATIONS.get((architecture or "", in_8_bits, is_mixture))
-
-
-def compute_time(
-    flops: float, gpus: int, peak_flops: float, published: PublishedUtilization
-) -> Estimate:
-    """Return seconds in which published runs of the kind finish so many model FLOPs.
-
-    These runs waited for their own communication, so that the upper end holds some.
-    """
-    ideal = flops / (gpus * peak_flops)
-    return Estimate(
-        ideal / published.middle,
-        ideal / published.highest,
-        ideal / published.lowest,
-        "advisory",
-        published.source,
-        "models from one billion parameters on",
-    )

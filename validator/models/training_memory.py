@@ -60,6 +60,7 @@ class TrainingWork(Record):
     schedule_is_sure: False where stages may interleave or hold fewer. loss: a key of
     LOGIT_BYTES, or empty. keeps_activations: False where they may go to host memory.
     tokens_are_sure: each sequence is full; padding and short samples leave fewer.
+    trains_weights: False under an adapter, whose frozen products need no inputs.
     """
 
     tokens: int
@@ -76,6 +77,7 @@ class TrainingWork(Record):
     loss: str = ""
     keeps_activations: bool = True
     tokens_are_sure: bool = True
+    trains_weights: bool = True
 
     @property
     def bytes_of_element(self) -> int:
@@ -169,7 +171,10 @@ def boundary_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
 
 
 def most_layer_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
-    """Return the bytes of one layer at most; scores are stored unless flash is sure."""
+    """Return the bytes of one layer at most.
+
+    Scores are stored unless flash is sure, or they are what is recomputed.
+    """
     if dimensions.feed_forward_size is None or dimensions.experts:
         return float("inf")
     heads = dimensions.attention_heads
@@ -177,7 +182,7 @@ def most_layer_bytes(dimensions: Dimensions, work: TrainingWork) -> float:
     common = 8 * dimensions.hidden_size
     split = 2 * (heads + 2 * key_values) * dimensions.size_of_head
     split += 4 * dimensions.feed_forward_size
-    if work.attention not in _FLASH:
+    if work.attention not in _FLASH and work.recompute != "selective":
         split += 5 * heads * work.sequence_length // 2
     ranks = work.tensor_ranks
     elements = split / ranks + common / (ranks if work.shards_sequence else 1)
@@ -201,14 +206,32 @@ def kept_elements(dimensions: Dimensions, work: TrainingWork) -> float | None:
     return None
 
 
+def least_kept_elements(dimensions: Dimensions, work: TrainingWork) -> int:
+    """Return the elements of a token and layer that nobody can do without.
+
+    The layer's input; where products are not computed again also what their weight
+    gradients need: both norms' inputs, queries, keys, values and the output of
+    attention, and the inner width of the feed-forward block, twice where it is gated.
+    """
+    hidden = dimensions.hidden_size
+    # What is recomputed selectively may be the feed-forward block (mbridge-05, -06).
+    keeps_products = work.recompute == "none" and work.trains_weights
+    if not keeps_products or dimensions.experts:
+        return hidden
+    heads = dimensions.attention_heads
+    pairs = dimensions.key_value_heads or 1
+    inner = 2 if dimensions.gated_feed_forward else 1
+    attention = 2 * (heads + pairs) * dimensions.size_of_head
+    return 2 * hidden + attention + inner * (dimensions.feed_forward_size or 0)
+
+
 def activation_estimate(
     dimensions: Dimensions, work: TrainingWork, layers: int
 ) -> Estimate:
     """Return what `layers` layers keep for all micro-batches in flight.
 
-    Lower: nothing but the inputs of layers, which every mode keeps. Upper: every layer
-    in full, unless full recomputation is sure, which keeps inputs, one output and one
-    layer.
+    Lower: what no code can do without in that mode. Upper: every layer in full, unless
+    full recomputation is sure, which keeps inputs, one output and one layer.
     """
     held = work.micro_batches_in_flight
     most_held = held if work.schedule_is_sure else _MOST_INTERLEAVED * held
@@ -222,7 +245,7 @@ def activation_estimate(
     lower = 0.0
     if work.keeps_activations and work.tokens_are_sure:
         least_held = held if work.schedule_is_sure else 1
-        lower = token * dimensions.hidden_size * least_held
+        lower = token * least_kept_elements(dimensions, work) * least_held
     kept = kept_elements(dimensions, work)
     if kept is None or not work.keeps_activations:
         return Estimate(lower, lower, upper, "lower_bound", COUNT)
@@ -261,7 +284,9 @@ def logit_estimate(dimensions: Dimensions, work: TrainingWork) -> Estimate:
     if vocabulary is None:
         return Estimate(0.0, 0.0, float("inf"), "lower_bound", source)
     ranks = work.tensor_ranks
-    most = logit_bytes(work.tokens, vocabulary, ranks, _MOST_LOGIT_BYTES)
+    # Only a vocabulary-parallel loss is known never to gather the logits.
+    most_ranks = ranks if work.loss == "vocabulary-parallel" else 1
+    most = logit_bytes(work.tokens, vocabulary, most_ranks, _MOST_LOGIT_BYTES)
     each = LOGIT_BYTES.get(work.loss)
     if each is None:
         return Estimate(0.0, 0.0, most, "lower_bound", source)

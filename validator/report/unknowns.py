@@ -28,6 +28,7 @@ _OPTIONS = {
     "cluster.accelerator_family": _GPU,
     # GPUs of one name differ in these.
     "cluster.peak_bf16_flops_per_second": _EXACT_GPU,
+    "cluster.memory_bytes_per_second": _EXACT_GPU,
     "cluster.power_watts": _EXACT_GPU,
     "cluster.nvlink_bytes_per_second": _EXACT_GPU,
     "cluster.nic_bits_per_second_per_gpu": "--instance",

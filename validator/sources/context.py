@@ -123,12 +123,15 @@ def fabric_facts(sheet: FactSheet, text: str, place: Place) -> None:
 def accelerator_facts(sheet: FactSheet, gpu: "Accelerator", place: Place) -> None:
     """State what follows from a GPU; parts that its name leaves open stay so."""
     peak, links = gpu.dense_teraflops.get("bf16"), gpu.nvlink_gigabytes_per_second
+    narrow, memory = gpu.dense_teraflops.get("fp8"), gpu.memory_gigabytes_per_second
     known = {
         "cluster.accelerator": gpu.id,
         "cluster.accelerator_family": gpu.family,
         "cluster.accelerator_memory_bytes": gpu.memory_bytes,
         "cluster.compute_capability": gpu.compute_capability,
         "cluster.peak_bf16_flops_per_second": peak and peak * TERA,
+        "cluster.peak_fp8_flops_per_second": narrow and narrow * TERA,
+        "cluster.memory_bytes_per_second": memory and memory * GIGA,
         "cluster.power_watts": gpu.power_watts,
         "cluster.has_nvlink": gpu.has_nvlink,
         "cluster.nvlink_bytes_per_second": links * GIGA
