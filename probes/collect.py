@@ -22,6 +22,7 @@ SCHEMA = "speccheck-snapshot/1"
 PROBES = (
     "gpu",
     "cuda",
+    "mrc_library",
     "host",
     "rdma",
     "pci",

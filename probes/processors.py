@@ -140,6 +140,25 @@ def _clock(root: Root, sheet: Sheet, info: str | Absence) -> None:
         round(sum(numbers) / len(numbers), 1) if numbers else Absence("absent", source)
     )
     sheet.put("host", "processor_mhz", mean, source)
+    sheet.put("host", "processor_base_mhz", *_base_clock(root))
+
+
+def _base_clock(root: Root) -> tuple[float | Absence, str]:
+    """Return the clock that all cores hold at rated power, and its file.
+
+    Sources: kernel, admin-guide/pm/intel_pstate.rst (base_frequency, in kHz) and
+    admin-guide/acpi/cppc_sysfs.rst (nominal_freq, in MHz).
+    """
+    path = f"{_PROCESSORS}/cpu0/cpufreq/base_frequency"
+    base = root.number(path)
+    if not isinstance(base, Absence):
+        return base / _KILOHERTZ_PER_MHZ, path
+    nominal_path = f"{_PROCESSORS}/cpu0/acpi_cppc/nominal_freq"
+    nominal = root.number(nominal_path)
+    # Some firmware names no frequency and leaves zero there.
+    if isinstance(nominal, Absence) or not nominal:
+        return base, path
+    return float(nominal), nominal_path
 
 
 def _megahertz(info: str) -> list[float]:

@@ -98,6 +98,7 @@ def _processors() -> Files:
         files[f"{topology}/die_id"] = "0\n"
         governor = f"{cpu}/cpufreq/policy{number}/scaling_governor"
         files[governor] = "performance\n"
+    files[f"{cpu}/cpu0/cpufreq/base_frequency"] = "2000000\n"
     files["/sys/devices/system/node/has_cpu"] = "0-1\n"
     files["/proc/self/status"] = (
         "Name:\tcat\nUid:\t1000\t1000\t1000\t1000\nCpus_allowed_list:\t0-7\n"

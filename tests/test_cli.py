@@ -302,7 +302,7 @@ def test_a_command_word_wins_over_a_folder_of_its_name(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["explain", "COMM-001"], ["Ring all-reduce", "crossover", "must"]),
+        (["explain", "COMM-001"], ["Ring all-reduce", "crossover", "should"]),
         (["explain", "secret_in_file"], ["SEC-002", "Bad::", "Good::", "Source:"]),
         (["spec", "show"], ["sha256", "clauses", "not text of OpenAI"]),
         (["spec", "show", "FT-001"], ["90 s", "S2#43", "secondary"]),

@@ -61,6 +61,11 @@ def _less_memory(node: Snapshot) -> None:
     node["gpus"][7]["memory_total_bytes"] = 16 * 2**30
 
 
+def _less_host_memory(node: Snapshot) -> None:
+    """Let the host show less than its type is sold with: half the modules are lost."""
+    node["host"]["memory_total_bytes"] = 512 * 2**30
+
+
 def _variable(name: str, value: str) -> Change:
     leaves = {"name": name, "value": value, "layer": "environment"}
     return lambda node: node["variables"].append(leaves)
@@ -100,6 +105,31 @@ model:
   vocabulary_size: 128256
   tied_embeddings: true"""
 )
+OFFLOADED = _native(
+    """\
+run: {role: sft}
+cluster: {nodes: 1, instance_type: p4d.24xlarge}
+parallelism:
+  engine: deepspeed
+  sharding_stage: 3
+  tensor_parallel_size: 1
+  pipeline_parallel_size: 1
+precision: {compute_dtype: bf16}
+batch: {micro_batch_size: 1, sequence_length: 2048}
+memory: {recompute_mode: full, optimizer_offload_device: cpu}
+kernels: {attention_backend: flash}
+optimizer: {name_of_optimizer: adamw}
+model:
+  family: transformer
+  layers: 80
+  hidden_size: 8192
+  attention_heads: 64
+  key_value_heads: 8
+  feed_forward_size: 28672
+  gated_feed_forward: true
+  vocabulary_size: 128256
+  tied_embeddings: false"""
+)
 EIGHT = "mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7"
 TWINS: dict[str, Twins] = {
     "memory of this GPU": Twins(
@@ -107,6 +137,12 @@ TWINS: dict[str, Twins] = {
         "dgx-h100",
         _less_memory,
         {("MEM-002", "large_model_without_sharding"), ("HW-001", "gpus_differ")},
+    ),
+    "host memory of this machine": Twins(
+        OFFLOADED,
+        "aws-p4d",
+        _less_host_memory,
+        {("MEM-021", "host_memory_below_offload")},
     ),
     "bf16": Twins(
         _native("precision: {bf16: true, compute_dtype: bf16}"),

@@ -16,8 +16,10 @@ from speccheck.validator.editions.edition import (
     Unit,
     load_edition,
 )
+from speccheck.validator.engine.rule_index import rule_entries
 
 RANK = {"may": 0, "should": 1, "must": 2}
+
 SIZES = ("XS", "S", "M", "L", "XL", "XXL")
 COUNT = Unit("count", is_bare=True)
 
@@ -143,6 +145,43 @@ def test_core_clauses_are_selected_and_profiles_add_proposed_ones(
     }
     gpu = compose(edition, use="ci", accelerator="h100-sxm5-80gb")
     assert selected(gpu) - core == {"COMM-015", "PREC-006"}
+
+
+def test_no_profile_adds_a_clause_that_no_rule_judges() -> None:
+    """But with evidence that nothing reads yet: then it adds nothing."""
+    newest = load_edition("1.1")
+    judged = {entry.clause for entry in rule_entries()}
+    unjudged = {
+        (profile.id, clause)
+        for profile in newest.profiles.values()
+        for clause in profile.adds
+        if clause not in judged
+    }
+    assert not unjudged
+    unread = {
+        kind
+        for profile in newest.profiles.values()
+        for kind, clauses in profile.adds_with_evidence.items()
+        if not judged.issuperset(clauses)
+    }
+    assert unread == {"controller.mrc"}
+
+
+def test_a_must_rests_on_a_source_or_on_arithmetic() -> None:
+    """What only this project has chosen is a should."""
+    unfounded = {
+        clause.id
+        for clause in load_edition("1.1").clauses.values()
+        if clause.level == "must"
+        and clause.origin.keys().isdisjoint({"primary", "secondary", "derived_model"})
+    }
+    chosen = {
+        (clause.id, number.name)
+        for clause in load_edition("1.1").clauses.values()
+        for number in clause.numbers.values()
+        if clause.level == "must" and number.confidence == "engineering-default"
+    }
+    assert (unfounded, chosen) == (set(), set())
 
 
 def test_evidence_adds_clauses_of_a_fabric(edition: Edition) -> None:

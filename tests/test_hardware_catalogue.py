@@ -377,6 +377,9 @@ def implausible_shape(row: dict[str, Any]) -> Iterator[str]:
     memory = row.get("host_memory", {"value": 512 * GIB})
     if not 64 * GIB < memory["value"] < 4096 * GIB:
         yield f"host memory: {memory}"
+    sold = row.get("host_memory_nominal", {"value": 512 * GIB})
+    if sold["value"] % (8 * GIB) or not 16 * GIB <= sold["value"] <= 4096 * GIB:
+        yield f"host memory as it is sold: {sold}"
 
 
 def test_accelerators_are_frozen() -> None:

@@ -48,6 +48,7 @@ CAPTURES = {
     "lspci.txt": LSPCI,
     "dcgmi.txt": DCGMI,
 }
+_ON_THIS_MACHINE = ("paths", "cuda", "mrc_library")
 _A_JOB = {"paths": ("checkpoint", "/nowhere/checkpoints", "data", "/")}
 Leaf = tuple[str, str]
 
@@ -93,7 +94,7 @@ def written(stand_in: StandIn, tmp_path: Path) -> set[Leaf]:
     files["/dev/kmsg"] = f"4,900,5000100000,-;{lines}\n"
     machine = build(tmp_path / "machine", files, links)
     found = {*leaves_of(content(machine))}
-    found.update(leaves_of(snapshot(arguments=_A_JOB, probes=("paths", "cuda"))))
+    found.update(leaves_of(snapshot(arguments=_A_JOB, probes=_ON_THIS_MACHINE)))
     found.update(leaves_of(stand_in.snapshot(*TELLING)))
     for name, text in CAPTURES.items():
         capture = tmp_path / name

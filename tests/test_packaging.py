@@ -172,7 +172,7 @@ def test_the_installed_command_judges_by_each_edition(
     compared = (installed / "speccheck", "spec", "diff", editions()[0], editions()[-1])
     ended = _run(*compared, folder=tmp_path)
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.startswith(f"from edition {editions()[0]} ")
+    assert ended.stdout.startswith(f"edition {editions()[-1]} ")
 
 
 def test_the_installed_code_is_that_of_the_wheel(

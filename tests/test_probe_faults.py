@@ -134,6 +134,15 @@ ONE_LEAF: dict[str, tuple[Files, str, str, object]] = {
         "processor_mhz",
         3400.0,
     ),
+    "base clock of the firmware": (
+        {
+            f"{CPU}/cpu0/cpufreq/base_frequency": "none\n",
+            f"{CPU}/cpu0/acpi_cppc/nominal_freq": "2250\n",
+        },
+        "host",
+        "processor_base_mhz",
+        2250.0,
+    ),
     "processor list with garbage": (
         {f"{CPU}/online": "0-x\n"},
         "host",

@@ -32,9 +32,9 @@ FROM_NVML = {
     "confidential_computing_is_on",
     "nvlink_bandwidth_mode",
 }
-# Of the driver, the library of CUDA tells this.
 COUNTED = {"gpus_attached"}  # by what nvidia-smi prints alone
-FROM_CUDA = {"cuda_start_status"}
+# Of the driver, the libraries of CUDA and of MRC tell these.
+FROM_CUDA = {"cuda_start_status", "mrc_api_version"}
 HOST: dict[str, object] = {
     "vendor": "Amazon EC2",
     "product": "p5.48xlarge",
@@ -53,6 +53,7 @@ HOST: dict[str, object] = {
     "processors_allowed": "0-7",
     "numa_nodes": 2,
     "processor_mhz": 2050.0,
+    "processor_base_mhz": 2000.0,
     "governors": ("performance",),
     "memory_total_bytes": 2_113_465_048 * 1024,
     "memory_available_bytes": 2_080_000_000 * 1024,

@@ -204,6 +204,18 @@ OPEN: dict[str, tuple[str, str]] = {
         "$FILE, which job.sbatch sources, is not here",
     ),
     "source": (job("source env.sh"), "env.sh, which job.sbatch sources, is not here"),
+    "source, where a fallback skips it": (
+        job('if [ "${DEBUG:-0}" = 1 ]; then source debug.sh; fi'),
+        "debug.sh, which job.sbatch sources, is not here",
+    ),
+    "source, where a case of a fallback skips it": (
+        job('case "${SITE:-none}" in\n  a) source a.sh ;;\nesac'),
+        "a.sh, which job.sbatch sources, is not here",
+    ),
+    "source, after a test of a fallback": (
+        job('[ "${DEBUG:-0}" = 1 ] && source debug.sh'),
+        "debug.sh, which job.sbatch sources, is not here",
+    ),
     "source of another folder": (
         job("source $HOME/env.sh"),
         "$HOME/env.sh, which job.sbatch sources, is not here",
@@ -220,6 +232,18 @@ OPEN: dict[str, tuple[str, str]] = {
     "eval": (
         job('eval "$(site-env --shell bash)"'),
         "what `site-env --shell bash` prints, which job.sbatch takes in",
+    ),
+    "eval of an argument, in a loop over them": (
+        job(_ARGUMENTS.replace('FILE="$2"', 'eval "$2"')),
+        "$2, which job.sbatch evaluates, is not known",
+    ),
+    "export of an argument, in a loop over them": (
+        job(_ARGUMENTS.replace('FILE="$2"', 'export "$2"')),
+        "export $2 in job.sbatch sets more",
+    ),
+    "source an argument, in a loop over them": (
+        job(_ARGUMENTS.replace('FILE="$2"', 'source "$2"')),
+        "$2, which job.sbatch sources, is not here",
     ),
     "export": (
         job("export $(grep -v '^#' .env | xargs)"),
@@ -259,9 +283,39 @@ OPEN: dict[str, tuple[str, str]] = {
         "/env.sh, which job.yaml sources, is not here",
     ),
 }
+_SWITCH = """OFF=false VALUE=1
+for argument in "$@"; do
+  case $argument in
+    --off*) SET ;;
+  esac
+done
+"""
 UNDECIDED = {
     "case": f"case $HOSTNAME in a*) {_EXPORT.strip()};; esac",
     "test": f'[ "$SITE" = a ] || {_EXPORT.strip()}',
+    "test of an argument": f'if [ "$1" = off ]; then {_EXPORT.strip()}; fi',
+    "switch of an argument": _SWITCH.replace("SET", "OFF=true")
+    + f"if $OFF; then {_EXPORT.strip()}; fi",
+    "value by an argument": _SWITCH.replace("SET", 'VALUE="${argument#*=}"')
+    + f"export {_NAME}=$VALUE",
+    **{
+        f"loop over arguments: {loop}": f"{loop}; do\n  case {subject} in\n"
+        f"    {option}) {_EXPORT.strip()}; shift ;;\n    *) shift ;;\n  esac\ndone"
+        for loop, subject, option in (
+            ("while [[ $# -gt 0 ]]", "$1", "--off"),
+            ("while [ $# -gt 0 ]", "$1", "--off"),
+            ("while test $# -gt 0", "$1", "--off"),
+            ("while (( $# ))", "$1", "--off"),
+            ("while (( $# > 0 ))", "$1", "--off"),
+            ('while [ -n "$1" ]', "$1", "--off"),
+            ('while [ "$1" != "" ]', "$1", "--off"),
+            ('until [ -z "$1" ]', "$1", "--off"),
+            ("while :", "$1", "--off"),
+            ('for argument in "$@"', "$argument", "--off"),
+            ("for argument", "$argument", "--off"),
+            ('while getopts "oh" option', "$option", "o"),
+        )
+    },
 }
 LOGIN = (
     "source ~/.bashrc",

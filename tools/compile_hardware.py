@@ -104,7 +104,8 @@ def _instance(row: Row) -> dict[str, Any]:
         "network_gigabytes_per_second": (
             network["count"] * network["gbit_per_s"] / 8 if network else None
         ),
-        "host_memory_bytes": _value(row, "host_memory"),
+        "host_memory_bytes": _value(row, "host_memory")
+        or _value(row, "host_memory_nominal"),
         "source": row["source"],
     }
 

@@ -120,9 +120,12 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
             key,
             suggestion,
             certain=not is_opened and not table.is_open(key.path),
-            may_be_new=not is_settled
-            and not (is_covered and is_likely)
-            and not _is_telling(suggestion, key, stated, is_foreign=is_foreign),
+            may_be_new=file.names(key.path[-1])
+            or (
+                not is_settled
+                and not (is_covered and is_likely)
+                and not _is_telling(suggestion, key, stated, is_foreign=is_foreign)
+            ),
             stated=stated,
         )
 

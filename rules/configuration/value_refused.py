@@ -7,7 +7,7 @@ What passes: values of the type, the choices and the range that the key table of
 framework lists, in any of the spellings that its loader converts.
 
 What stays open: texts that another tool fills in; choices of a fork's parser, of a copy
-of the framework beside the file, and of scripts with keys of their own.
+of the framework beside the file (lists and switches too), and of scripts' own keys.
 
 Where it does not apply: keys without a type in the table, files of formats without a
 table; numbers and switches written as texts (refused_value_type).
@@ -48,8 +48,11 @@ def value_refused(stated: StatedKeys, plan: TrainingPlan) -> Verdicts:
             continue
         name, value = key.place.key, shown_value(key.value)
         reader = file.catalogue.reader if file.catalogue else ""
-        is_own = file.is_beside_source and file.version is None and not fault.is_slip
-        if fault.kind == "choice" and (file.has_open_choices or is_own):
+        is_slip = fault.is_slip and not file.names(key.value)
+        is_own = file.is_beside_source and file.version is None and not is_slip
+        is_shape = isinstance(key.value, dict | list | bool) or "list" in fault.takes
+        is_open = fault.kind == "choice" and (file.has_open_choices or is_own)
+        if is_open or (is_own and is_shape):
             yield unknown(
                 f"{name} {value}: {reader} takes {fault.takes}, and a fork may read it",
                 missing=["run.framework_version"],

@@ -81,7 +81,7 @@ def _other_way(environment: Environment) -> Verdict | None:
     library = environment.find(_SHIM)
     if library is None:
         return None
-    loaders = [environment.find(name) for name in ("LD_PRELOAD", "NCCL_IBVERBS_LIB")]
+    loaders = [environment.find(name) for name in _LOADERS]
     loader = next((item for item in loaders if item is not None and item.value), None)
     if loader is None:
         return fail(
@@ -103,3 +103,4 @@ def _other_way(environment: Environment) -> Verdict | None:
 # nccl-rdma-sharp-plugins src/mrc.c, src/nccl_doca_verbs.c; mrc-verbs-shim-lib README.md
 _SWITCHES = ("NCCL_IB_MRC", "NCCL_USE_LIBMRC")
 _SHIM = "VMRC_LIBMRC_SO"
+_LOADERS = ("LD_PRELOAD", "NCCL_IBVERBS_LIB", "MSCCLPP_IBV_SO")  # the last: MSCCL++

@@ -34,7 +34,7 @@ class Counts(Numbers):
     counts: tuple[str, ...]
 
 
-@rule(clause="HW-169")
+@rule(clause="HW-171")
 def gpu_count_odd(
     gpus: Gpus, bus: PciDevices, host: Host, profiles: GpuProfiles, limit: Counts
 ) -> Verdicts:

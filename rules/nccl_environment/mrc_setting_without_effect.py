@@ -1,12 +1,13 @@
-"""A setting of the MRC plugin that nothing reads.
+"""A setting of a way to MRC that nothing reads.
 
 Why it hurts: the retry counts reach the card in no release up to 1.0.0, and without the
-plugin none of its variables is read: detection times are believed to be set and are
-not.
+plugin, its switch or the shim none of their variables is read: detection times are
+believed to be set and are not.
 
-What passes: the plugin with its timeout, and the retry counts at their defaults.
+What passes: the plugin with its timeout, and the retry counts at their defaults; the
+switch of the RDMA plugin with its settings; the shim with what loads it.
 
-Where it does not apply: no variable of the plugin is set.
+Where it does not apply: no variable of the three ways is set.
 
 Source: microsoft/mrc-nccl-plugin MRC_ENV_VARIABLES.md, src/p2p_plugin.c,
 src/transport/net_ib/connect.cc.
@@ -30,8 +31,10 @@ from speccheck.validator.rule import Verdicts, rule
     about=(
         "NCCL_MRC_RETRY_CNT_EXP",
         "NCCL_MRC_RETRY_CNT_LINEAR",
+        "NCCL_IB_MRC_*",
         "NCCL_NET",
         "NCCL_NET_PLUGIN",
+        "VMRC_LIBMRC_SO",
     ),
 )
 def mrc_setting_without_effect(variables: RelatedVariables | None) -> Verdicts:

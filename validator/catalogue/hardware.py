@@ -75,7 +75,7 @@ class Instance(Record):
         nvlink_domain_size: GPUs that reach each other over NVLink; 1 without NVLink.
         fabric: profile id of the network; None where the type alone does not tell.
         network_gigabytes_per_second: of a node's compute adapters, one way.
-        host_memory_bytes: of a node.
+        host_memory_bytes: of a node, as a guest sees it or else as it is sold.
         source: where the numbers are from, as named in the catalogue.
     """
 

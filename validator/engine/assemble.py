@@ -13,6 +13,7 @@ from speccheck.validator.evidence.environment import (
 )
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.launch import Launches, joined
+from speccheck.validator.evidence.multipath_paths import PathTables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import (
     Cluster,
@@ -43,10 +44,12 @@ if TYPE_CHECKING:
     from speccheck.validator.evidence.node.node import Node
 
 
+# The catalogue knows what a type of machine is sold with; a node shows what is left.
+_HOST_MEMORY = "cluster.host_memory_bytes"
 # Of these a job may take less than the node has; its image brings its own library.
 _SHARED_OUT = {
     "cluster.gpus_per_node",
-    "cluster.host_memory_bytes",
+    _HOST_MEMORY,
     "cluster.cpus_per_node",
     "run.nccl_version",
 }
@@ -101,11 +104,18 @@ def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
     facts = [*_facts(others), *context_facts(context).facts]
     if not nodes:
         return merge(facts)
+    measured = [*_facts(nodes)]
+    if any(fact.name == _HOST_MEMORY for fact in measured):
+        facts = [
+            fact
+            for fact in facts
+            if fact.name != _HOST_MEMORY or fact.status != "derived"
+        ]
     names = {fact.name for fact in facts if fact.value is not None}
     if names >= {"cluster.nodes", "cluster.world_size"}:
         names.add("cluster.gpus_per_node")
     taken = names & _SHARED_OUT
-    return merge([*(fact for fact in _facts(nodes) if fact.name not in taken), *facts])
+    return merge([*(fact for fact in measured if fact.name not in taken), *facts])
 
 
 def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
@@ -129,6 +139,9 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     by_type[References] = _references(files)
     by_type[Launches] = joined(
         launch for reading in readings for launch in reading.launches
+    )
+    by_type[PathTables] = PathTables(
+        tuple(reading.paths for reading in readings if reading.paths is not None)
     )
     if environment.variables:
         _add_related(by_type, environment, plan)

@@ -383,7 +383,15 @@ class Model(Section):
     adapter: Value[str] = Value("model.adapter")  # none, lora, freeze, ...
     quantized_bits: Value[int] = Value("model.quantized_bits")
 
+    @property
+    def is_toy(self) -> bool:
+        """Whether it is too small to be trained for its own sake: it tries the code."""
+        size = self.hidden_size.value
+        return size is not None and size < SMALLEST_HIDDEN
 
+
+# Of the smallest model that was published: TinyStories-1M has 64.
+SMALLEST_HIDDEN = 64
 SHORTEST_RUN = 200  # steps; published benchmarks have 15 to 150, fine-tuning more
 # GPUs, eight nodes of eight: on fewer, a run of few steps tries a set-up out; on more
 # it measures the speed, or pays for what stands idle.

@@ -104,6 +104,11 @@ class LoadedAs(Record):
     unless: str = ""
 
 
+def plain_word(word: object) -> str:
+    """Return a key or flag as Python names it."""
+    return str(word).lstrip("-").replace("-", "_")
+
+
 class KeyedFile(Record):
     """The keys of one file and the table of its framework.
 
@@ -117,6 +122,8 @@ class KeyedFile(Record):
     not_read: what looks like a key and is not read as such, each with why.
     parser: of a command line: the program that reads it.
     is_beside_source: its repository holds a copy of the framework, perhaps a fork.
+    own_words: of its keys and values those that this copy, or the programs of the
+        repository, name themselves.
     own_program: the program that a command starts in place of the framework's own; it
         checks other things.
     """
@@ -137,7 +144,12 @@ class KeyedFile(Record):
     not_read: tuple[tuple[StatedKey, str], ...] = ()
     parser: "CommandParser | None" = None
     is_beside_source: bool = False
+    own_words: frozenset[str] = frozenset()
     own_program: str = ""
+
+    def names(self, word: object) -> bool:
+        """Return whether the copy, or the programs, of the repository know a word."""
+        return plain_word(word) in self.own_words
 
     def topmost_unknown(self) -> Iterator[StatedKey]:
         """Yield the unknown keys, but none below an unknown block."""

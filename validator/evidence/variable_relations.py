@@ -138,6 +138,14 @@ def _numbers_with_commas(text: str) -> bool:
     return all(C_INTEGER.fullmatch(number) for number in numbers)
 
 
+def _as_many_numbers(wanted: int) -> Callable[[str], bool]:
+    """Return the form of so many numbers with commas."""
+    return lambda text: (
+        len(text.split(",")) == wanted
+        and all(C_INTEGER.fullmatch(item.strip()) for item in text.split(","))
+    )
+
+
 FORMS: Mapping[str, Callable[[str], bool]] = {
     "distinct_entries": _distinct_entries,
     "exclusion_of_loopback": _exclusion_of_loopback,
@@ -155,6 +163,8 @@ FORMS: Mapping[str, Callable[[str], bool]] = {
     "block_policy": _block_policy,
     "block_policies_that_agree": _block_policies_that_agree,
     "numbers_with_commas": _numbers_with_commas,
+    "four_numbers": _as_many_numbers(4),
+    "five_numbers": _as_many_numbers(5),
 }
 
 

@@ -105,7 +105,8 @@ def edition_diff_text(editions_compared: EditionsCompared) -> str:
             lines.append("")
     if editions_compared.report is not None:
         lines += [*_of_report(editions_compared, editions_compared.report), ""]
-    return "\n".join(lines[:-1]) + "\n"
+    lines += _digests(editions_compared)
+    return "\n".join(lines) + "\n"
 
 
 def _grouped(rows: Sequence[EditionChange], titles: Mapping[str, str]) -> Iterator[str]:
@@ -162,12 +163,11 @@ def _reworded(
 
 
 def _head(editions_compared: EditionsCompared) -> Iterator[str]:
-    for word, edition in (
-        ("from", editions_compared.before),
-        ("to", editions_compared.after),
-    ):
-        digest = edition.sha256[:_SHORT_DIGEST]
-        yield f"{word:<5}edition {edition.id} ({edition.stage}), sha256 {digest}"
+    before, after = editions_compared.before, editions_compared.after
+    yield (
+        f"edition {after.id} ({after.stage}) against edition {before.id} "
+        f"({before.stage})"
+    )
     if not editions_compared.differences:
         yield "Nothing differs."
         return
@@ -175,6 +175,12 @@ def _head(editions_compared: EditionsCompared) -> Iterator[str]:
     text = f"; the ids claim {claims}" if claims else ""
     count = counted(len(editions_compared.differences), "difference")
     yield f"{count}, together {editions_compared.weight}{text}"
+
+
+def _digests(editions_compared: EditionsCompared) -> Iterator[str]:
+    """Yield by which content the two editions are known."""
+    for edition in (editions_compared.before, editions_compared.after):
+        yield f"edition {edition.id}  sha256 {edition.sha256[:_SHORT_DIGEST]}"
 
 
 def _summary(rows: Sequence[EditionChange]) -> Iterator[str]:

@@ -113,6 +113,7 @@ def _host(shape: Shape) -> Leaves:
         "processors_allowed": f"0-{processors - 1}",
         "numa_nodes": 2,
         "processor_mhz": 3200.5,
+        "processor_base_mhz": ABSENT if is_virtual else 2000.0,
         "governors": ABSENT if is_virtual else ["performance"],
         "memory_total_bytes": memory,
         "memory_available_bytes": memory * 9 // 10,
@@ -160,6 +161,8 @@ def _driver(shape: Shape) -> Leaves:
         "cuda_version": "12.8",
         "cuda_compatibility_is_installed": False,
         "cuda_start_status": 0,
+        # DOCA brings the library to adapters of Ethernet, whether MRC is used or not.
+        "mrc_api_version": "1.0.1" if network == "roce" else ABSENT,
         "device_nodes": [
             *(f"nvidia{number}" for number in range(shape.gpus)),
             "nvidiactl",

@@ -6,7 +6,7 @@ A reader takes a `Source` (a file with its documents or its script) and gives a
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Opening, Variable
@@ -21,6 +21,7 @@ from speccheck.validator.evidence.stated_keys import (
     LoadedAs,
     StatedKey,
     TwiceStatedKey,
+    plain_word,
 )
 from speccheck.validator.evidence.value import (
     KeyPath,
@@ -40,10 +41,11 @@ from speccheck.validator.sources.documents.reading import (
     guess_language as guess_document_language,
 )
 from speccheck.validator.sources.documents.reading import load_documents, read_text
-from speccheck.validator.sources.repository import holds_package
+from speccheck.validator.sources.repository import holds_package, words_of_copy
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.launch import Launch
+    from speccheck.validator.evidence.multipath_paths import PathTable
     from speccheck.validator.evidence.node.node import Node
     from speccheck.validator.sources.python.command_line import ProgramArguments
     from speccheck.validator.sources.python.modules import ModuleText
@@ -373,6 +375,7 @@ class Reading(Record):
     openings: through which more variables may be set than those.
     launches: the commands of a script that start a training.
     broken: what the values of a command refer to, and that nothing states.
+    paths: between the addresses of a multipath fabric.
     """
 
     facts: FactSheet
@@ -385,6 +388,7 @@ class Reading(Record):
     openings: tuple[Opening, ...] = ()
     launches: "tuple[Launch, ...]" = ()
     broken: tuple[BrokenReference, ...] = ()
+    paths: "PathTable | None" = None
 
 
 class Reader(Record):
@@ -392,7 +396,8 @@ class Reader(Record):
 
     detect: from 0 (no) to 1 (sure), from the keys of a document alone.
     read: gives the facts; never judges, never raises on odd values.
-    keys: a document without any of these at its top is none of this format.
+    keys: a document without any of these at its top is none of this format; `::` is
+        any address of IPv6.
     interpolates: the framework's loader replaces `${...}` as OmegaConf does.
     parents: the files whose values a document inherits, the weakest first.
     merges: the framework takes several files of this format for one configuration.
@@ -460,6 +465,9 @@ def keyed_file(
         keys = [key._replace(only_if=fallbacks.get(key.path, "")) for key in keys]
     if unsure := document.unsure:
         keys = [key._replace(is_sure=key.path not in unsure) for key in keys]
+    packages = catalogue.packages if catalogue is not None else ()
+    is_copied = holds_package(document.name, packages)
+    words = words_of_copy(document.name, packages) if is_copied else frozenset()
     return KeyedFile(
         document.name,
         format_id,
@@ -468,10 +476,19 @@ def keyed_file(
         twice=tuple(_twice(document)),
         loaded_as=loaded_as,
         refuses_duplicates=refuses_duplicates,
-        is_beside_source=catalogue is not None
-        and holds_package(document.name, catalogue.packages),
+        is_beside_source=is_copied,
+        own_words=_words_among(keys, words),
         hidden=document.open_reason,
     )
+
+
+def _words_among(keys: Iterable[StatedKey], words: frozenset[str]) -> frozenset[str]:
+    """Return which of the words stand as a key or a value."""
+    if not words:
+        return words
+    stated = {plain_word(key.path[-1]) for key in keys}
+    stated |= {key.value for key in keys if isinstance(key.value, str)}
+    return words & stated
 
 
 def _walk(at: InDocument, value: object, path: KeyPath, keys: list[StatedKey]) -> None:

@@ -32,6 +32,8 @@ THRESHOLD = 0.5
 _DECLARED = 0.95
 _FOLDER = os.path.join(os.path.dirname(__file__), "formats")
 INDEX = os.path.join(_FOLDER, "index.json")
+# Keys that are addresses have no names that could be listed: what they have in common.
+_ADDRESSES = "::"
 # `# @package recipes.x` says into which block of a composition a file of Hydra goes.
 _PACKAGE = lazy_pattern(
     r"(?:[ \t]*(?:#(?![ \t]*@package).*)?\r?\n)*[ \t]*#[ \t]*@package\b"
@@ -91,9 +93,13 @@ class Readers:
         """Yield the readers that may know a document with these keys at its top."""
         modules: dict[str, None] = {}
         by_key = _index().keys
-        for key in data:
-            if isinstance(key, str) and key in by_key:
+        for position, key in enumerate(data):
+            if not isinstance(key, str):
+                continue
+            if key in by_key:
                 modules.update(dict.fromkeys(by_key[key]))
+            elif not position and _ADDRESSES in key:
+                modules.update(dict.fromkeys(by_key.get(_ADDRESSES, ())))
         for module in modules:
             for reader in _readers(module):
                 if isinstance(reader, Reader):

@@ -7,13 +7,16 @@ is found by the path alone.
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 
 _MOST_FOLDERS_UP = 12
 _MOST_MODULES = 2_000
 _MOST_OF_A_MODULE = 200_000  # characters
+_MOST_OF_A_COPY = 8_000_000  # characters
 _GIT = ".git"
+_WORD = lazy_pattern(r"[A-Za-z_]\w{2,}")
 
 
 def find_named(
@@ -116,15 +119,43 @@ def holds_package(path: str, packages: Iterable[str]) -> bool:
         path: of the file.
         packages: by the folder that holds `__init__.py`, as it lies in a repository.
     """
+    return _package_folder(path, packages) is not None
+
+
+def _package_folder(path: str, packages: Iterable[str]) -> str | None:
     wanted = (*packages,)
     folder = os.path.dirname(os.path.abspath(path))
     top = repository_of(folder) if wanted else None
     while top is not None and _lies_in(folder, top):
         for package in wanted:
             if os.path.isfile(os.path.join(folder, package, "__init__.py")):
-                return True
+                return os.path.join(folder, package)
         folder = os.path.dirname(folder)
-    return False
+    return None
+
+
+def words_of_copy(path: str, packages: Iterable[str]) -> frozenset[str]:
+    """Return the names and words in a copy of a package that `holds_package` finds."""
+    folder = _package_folder(path, packages)
+    return frozenset() if folder is None else _words_below(folder)
+
+
+def words_of_programs(path: str) -> frozenset[str]:
+    """Return the names and words in the Python files of a file's repository."""
+    top = repository_of(os.path.dirname(os.path.abspath(path)))
+    return frozenset() if top is None else _words_below(top)
+
+
+@lru_cache(maxsize=4)  # files of one repository come one after the other
+def _words_below(folder: str) -> frozenset[str]:
+    words: set[str] = set()
+    read = 0
+    for _, text in _modules_below(folder):
+        words.update(_WORD.findall(text))
+        read += len(text)
+        if read > _MOST_OF_A_COPY:
+            break
+    return frozenset(words)
 
 
 def is_inside(path: str, folder: str) -> bool:

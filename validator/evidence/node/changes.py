@@ -155,7 +155,8 @@ IDENTITY: frozenset[str] = frozenset(
             "host",
             "vendor product board instance_type kernel_release architecture "
             "operating_system virtualisation container name processor_model sockets "
-            "cores processors memory_total_bytes services_installed",
+            "cores processors processor_base_mhz memory_total_bytes "
+            "services_installed",
         ),
         *_names(
             "driver",
@@ -163,6 +164,7 @@ IDENTITY: frozenset[str] = frozenset(
             "management_library_version cuda_version cuda_compatibility_is_installed "
             "fabric_manager_version modules ofed_version libraries libraries_empty "
             "nccl_version nccl_versions nccl_plugins nccl_plugin_releases "
+            "mrc_api_version "
             "mpi_programs",
         ),
         *_names("pci_devices", "vendor device pci_class driver"),

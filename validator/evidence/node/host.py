@@ -40,6 +40,7 @@ class Host(Part):
     processors_allowed: Value[str]  # CPU list of this process
     numa_nodes: Value[int]  # that have processors
     processor_mhz: Value[float]  # mean of now
+    processor_base_mhz: Value[float]  # that all cores hold at rated power
     governors: Value[Texts]  # each that is in use
     memory_total_bytes: Value[int]
     memory_available_bytes: Value[int]
@@ -164,6 +165,7 @@ class Driver(Part):
     nccl_version: Value[str]  # where all that are installed are of one release
     nccl_versions: Value[Texts]  # of all libraries found
     nccl_plugins: Value[Texts]  # libnccl-net*.so and tuner plugins found
+    mrc_api_version: Value[str]  # of the interface of the vendor's library of MRC
     nccl_plugin_releases: Value[Texts]  # by plugin, where its file tells it
     topology_file: Value[str]  # of NCCL_TOPO_FILE, as the job or this process sets it
     mpi_programs: Value[Texts]  # mpirun, mpiexec, in PATH or a usual home of MPI

@@ -18,7 +18,12 @@ from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
+from speccheck.validator.evidence.stated_keys import (
+    KeyedFile,
+    LoadedAs,
+    StatedKey,
+    plain_word,
+)
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
 from speccheck.validator.sources.documents.document import (
     Document,
@@ -49,7 +54,10 @@ from speccheck.validator.sources.reader import (
     Reference,
     Source,
 )
-from speccheck.validator.sources.repository import holds_package
+from speccheck.validator.sources.repository import (
+    holds_package,
+    words_of_programs,
+)
 from speccheck.validator.sources.shell.script import (
     Option,
     ShellCommand,
@@ -584,6 +592,7 @@ def keyed_flags(
         for setting in flags.settings
     )
     is_copied = holds_package(file, table.packages)
+    own = {plain_word(key.path[-1]) for key in keys if not table.is_known(key.path)}
     return KeyedFile(
         file,
         format_id,
@@ -591,6 +600,7 @@ def keyed_flags(
         table,
         loaded_as=flags.refused,
         is_beside_source=is_copied,
+        own_words=words_of_programs(file) & own if own else frozenset(),
     )
 
 

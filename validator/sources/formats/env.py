@@ -25,6 +25,7 @@ _FAMILIES = (
     "DEEPSPEED_",
     "FI_",
     "GLOO_",
+    "MSCCLPP_",
     "NCCL_",
     "NVSHMEM_",
     "NVTE_",
@@ -35,6 +36,7 @@ _FAMILIES = (
     "TORCH_FR_",
     "TORCH_NCCL_",
     "UCX_",
+    "VMRC_",
 )
 _NAMES = frozenset({"CUDA_DEVICE_MAX_CONNECTIONS", "TP_SOCKET_IFNAME"})
 # Other programs on GPUs set one of these as well; two of them tell training.

@@ -182,6 +182,12 @@ class Intake:
                 return
         self._note(f"what `{_short(raw.strip())}` prints, which {self._name} takes in")
 
+    def evaluates(self, span: TextSpan) -> None:
+        """Note `eval "$2"`, which may set what it likes."""
+        raw = self._flow.lines.written(span.start, span.end) or span.text
+        what = f"{_short(raw)}, which {self._name} evaluates, is not known"
+        self._note_at(what, span)
+
     def lines_of(self, span: TextSpan) -> list[tuple[str, TextSpan]]:
         """Return the lines of `export $(grep -v '^#' .env | xargs)` as variables."""
         raw = self._flow.lines.written(span.start, span.end) or span.text

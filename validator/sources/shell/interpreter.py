@@ -518,7 +518,8 @@ class Flow:
 
         `CFG=""`, a loop over the arguments that may set it, and
         `if [ -n "$CFG" ]; then source "$CFG"; fi`: what whoever starts the script
-        names there is not seen. Nothing else of the branch is kept.
+        names there is not seen; nor is what a branch sources that a fallback skips
+        (`if [ "${DEBUG:-0}" = 1 ]`). Nothing else of the branch is kept.
         """
         outer = self.expander.scope
         self.expander.scope = inner = Scope(outer)
@@ -526,7 +527,7 @@ class Flow:
             variable = outer.get(part.name)
             if variable is not None and variable.conditional and not variable.text():
                 self.forget_value(part.name, (part.start, part.end))
-        if inner.changes:
+        if inner.changes or self._rests_on:
             marks, taken = self._marks(), self.intake.marks()
             exports, functions = dict(self.inner_exports), dict(self.functions)
             exports_all, positional = self._exports_all, self.expander.positional
@@ -624,6 +625,8 @@ class Flow:
         for patterns, body in statement.arms:
             fits = self._fits(subject, patterns)
             if fits is False:
+                self._rests_on = subject.only_if
+                self._look_into(body, ())
                 continue
             if fits and not branches:
                 return self._under(body, subject.only_if)
@@ -850,6 +853,8 @@ class Flow:
             offset = raw.find("(") + 1 if raw.startswith("$(") else 1
             self.intake.printed(raw[offset:-1], fields[0].span(), offset)
             return
+        if fields and not fields[0].placed[0].span.resolved:
+            self.intake.evaluates(fields[0].span())
         placed: list[PlacedSpan] = []
         for field in fields:
             if placed:
