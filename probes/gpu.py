@@ -6,7 +6,12 @@ from speccheck.probes.gpu_leaves import FIELDS, SIMPLE, Convert, leaf_of, whole
 from speccheck.probes.gpu_leaves import text as text_form
 from speccheck.probes.gpu_links import LINK_LEAVES, PEER_LEAVES, put_links, put_peers
 from speccheck.probes.gpu_structures import STRUCTURE_LEAVES, put_structures
-from speccheck.probes.management_library import LOST, RESET_REQUIRED, Library
+from speccheck.probes.management_library import (
+    LOST,
+    RESET_REQUIRED,
+    UNKNOWN,
+    Library,
+)
 from speccheck.probes.raw_value import Absence, RawValue, Sheet
 from speccheck.probes.root import Root
 from speccheck.probes.tape import TAPE, Replayer, recording, tape_below
@@ -136,6 +141,10 @@ def _gpu(library: Library, sheet: Sheet, number: int, handle: Any) -> None:  # n
         seen = code in library.codes
         is_unseen = isinstance(handle, Absence) and not seen
         put(leaf, handle if is_unseen else seen, "return codes of all calls")
+    failed: RawValue = ["calls that return 999"] if UNKNOWN in library.codes else []
+    if isinstance(handle, Absence):
+        failed = handle
+    put("readings_failed", failed, "return codes of all calls")
 
 
 ALL_LEAVES: tuple[str, ...] = (

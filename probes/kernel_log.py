@@ -11,10 +11,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from speccheck.probes.kernel_lines import OF_APPLICATIONS, ParsedEvent, event_of, shown
 from speccheck.probes.raw_value import Absence, Sheet
 from speccheck.probes.root import Root, absence_of
-from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.node.kernel_lines import (
+    KernelLine,
+    events_of,
+    line_of_buffer,
+)
 
 KINDS = ("kernel_log", "kernel_events")
 _BUFFER = "/dev/kmsg"
@@ -22,31 +25,9 @@ _FILES = ("/var/log/kern.log", "/var/log/messages", "/var/log/syslog", "/var/log
 _RECORD_BYTES = 8192  # a record of the buffer is never longer: kernel/printk
 _MOST_RECORDS = 500_000
 _MOST_EVENTS = 500
-_MICROSECONDS = 1_000_000
-_KERNEL = 0  # the facility of lines that the kernel itself wrote
-_FACILITY_SHIFT = 3
 _STAMP = re.compile(r"(?:^|\bkernel: )(?:<\d+>)?\[\s*(\d{1,9}\.\d{6})\] (.*)")
 _START = "Linux version "
 _NO_START = "does not tell this start of the kernel from earlier ones"
-
-
-class KernelLine(Record):
-    """A line of the log, and when after the start of the kernel."""
-
-    seconds: float
-    text: str
-
-
-class _Seen:
-    """How often an event stands in the log, and when."""
-
-    __slots__ = ("count", "first", "last", "text")
-
-    def __init__(self, line: KernelLine) -> None:
-        self.count = 0
-        self.first = line.seconds
-        self.last = line.seconds
-        self.text = line.text
 
 
 def probe(root: Root, sheet: Sheet) -> None:
@@ -67,40 +48,13 @@ def probe(root: Root, sheet: Sheet) -> None:
         message = f"{len(events)} different events; a log of a healthy kernel has few"
         sheet.listed("kernel_events", Absence("failed", source, message))
         return
-    for event, seen in events.items():
-        _put(sheet, event, seen, source)
+    for leaves in events:
+        number = sheet.add("kernel_events")
+        for leaf, value in leaves.items():
+            absent = Absence("absent", source, "the line does not say")
+            result = absent if value is None else value
+            sheet.put_at("kernel_events", number, leaf, result, source)
     sheet.listed("kernel_events")
-
-
-def events_of(lines: Iterable[KernelLine]) -> dict[ParsedEvent, _Seen]:
-    """Return the events of a log, each with how often."""
-    result: dict[ParsedEvent, _Seen] = {}
-    for line in lines:
-        event = event_of(line.text)
-        if event is None:
-            continue
-        seen = result.setdefault(event, _Seen(line))
-        seen.count += 1
-        seen.last, seen.text = line.seconds, line.text
-    return result
-
-
-def _put(sheet: Sheet, event: ParsedEvent, seen: _Seen, source: str) -> None:
-    number = sheet.add("kernel_events")
-    result = {
-        **event._asdict(),
-        "count": seen.count,
-        "first_seconds": seen.first,
-        "last_seconds": seen.last,
-        "text": shown(seen.text),
-    }
-    if event.event == "xid":
-        result["is_of_application"] = event.code in OF_APPLICATIONS
-    for leaf, value in result.items():
-        absent = Absence("absent", source, "the line does not say")
-        sheet.put_at(
-            "kernel_events", number, leaf, absent if value is None else value, source
-        )
 
 
 def _log(root: Root) -> tuple[list[KernelLine] | Absence, str]:
@@ -162,18 +116,8 @@ def _records(number: int) -> Iterator[str]:
 
 def lines_of_buffer(records: Iterable[str]) -> list[KernelLine]:
     """Return the kernel's own lines; root may write others into its buffer."""
-    lines: list[KernelLine] = []
-    for record in records:
-        head, separator, text = record.partition(";")
-        fields = head.split(",")
-        if not separator or len(fields) < 3:  # noqa: PLR2004 - priority, number, time
-            continue
-        priority, _, microseconds = fields[:3]
-        if not priority.isdecimal() or not microseconds.isdecimal():
-            continue
-        if int(priority) >> _FACILITY_SHIFT == _KERNEL:
-            lines.append(KernelLine(int(microseconds) / _MICROSECONDS, text))
-    return lines
+    lines = (line_of_buffer(record) for record in records)
+    return [line for line in lines if line is not None]
 
 
 def lines_of_file(text: str, path: str) -> list[KernelLine] | Absence:

@@ -11,7 +11,7 @@ from typing import Any
 
 from speccheck.probes.raw_value import Absence, Reason
 
-LOST, RESET_REQUIRED = 15, 16
+LOST, RESET_REQUIRED, UNKNOWN = 15, 16, 999
 _MISSING_FUNCTION = 13
 _REASONS: dict[int, Reason] = {
     3: "not_supported",

@@ -7,7 +7,12 @@ import pytest
 
 from machine_files import build
 from probed import content
-from speccheck.probes.kernel_lines import ParsedEvent, address_of, event_of, shown
+from speccheck.validator.evidence.node.kernel_lines import (
+    ParsedEvent,
+    address_of,
+    event_of,
+    shown,
+)
 
 GPU, NIC = "0000:1b:00.0", "0000:1c:00.0"
 START = "Linux version 6.8.0-1021-aws (buildd@lcy02)"

@@ -4,12 +4,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from speccheck.validator.evidence.node.fault_codes import (
+    FEWEST_LINKS_OF_A_PEER,
     LINK_TO_SWITCH,
+    NVLINK_3,
     NVLINK_5,
     UNKNOWN_LINK_END,
 )
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.profile import GpuProfiles, InstanceProfile
+from speccheck.validator.evidence.node.profile import (
+    GpuProfile,
+    GpuProfiles,
+    InstanceProfile,
+)
 from speccheck.validator.evidence.value import MissingEvidence, Value
 
 
@@ -100,3 +106,14 @@ def listed(links: Iterable[int]) -> str:
     """Return the numbers of links, in words."""
     numbers = [str(link) for link in sorted(links)]
     return f"link{'s' if numbers[1:] else ''} {', '.join(numbers)}"
+
+
+def explains_no_part(gpu: Gpu, gpus: Gpus, profile: GpuProfile, down: int) -> bool:
+    """Return whether no part of a board that a guest gets explains the links down.
+
+    A guest lacks the links to GPUs that others have: all of one, and never its own.
+    """
+    if True not in gpu.nvlink_is_active.or_else(()):
+        return len(gpus.shown) > 1 or gpus.count.value != 1
+    is_by_four = profile.nvlink_generation.or_else(0) >= NVLINK_3
+    return is_by_four and down < FEWEST_LINKS_OF_A_PEER

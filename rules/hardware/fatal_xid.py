@@ -31,6 +31,7 @@ from speccheck.rules.hardware._kernel_log import (
     need_reach,
     undecided,
 )
+from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.node.fault_codes import (
     NO_RECOVERY,
     RECOVERY_ACTIONS,
@@ -39,6 +40,7 @@ from speccheck.validator.evidence.node.fault_codes import (
 )
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import (
+    Driver,
     KernelEvent,
     KernelEvents,
     KernelLog,
@@ -48,7 +50,11 @@ from speccheck.validator.rule import Verdict, Verdicts, passed, rule
 _FAULTS = {
     "gpu_fallen_off_bus": "the GPU has fallen off the bus",
     "gpu_initialisation_failed": "the driver could not initialise the GPU",
+    "gpu_reset_required": "the driver says that a reset is required",
+    "gsp_timeout": "the firmware processor of the GPU does not answer",
+    "nvlink_detection_failed": "the driver could not find out which NVLinks are there",
 }
+_BY_RESET = frozenset({"gpu_reset_required", "nvlink_detection_failed"})
 
 
 @rule(clause="HW-003")
@@ -56,6 +62,7 @@ def fatal_xid(
     log: KernelLog,
     events: KernelEvents,
     gpus: Gpus,
+    driver: Driver,
     catalogue: XidCatalogue,
     limit: Reach,
 ) -> Verdicts:
@@ -63,7 +70,7 @@ def fatal_xid(
     verdicts = [
         verdict
         for event in events.each()
-        for verdict in _judged(event, gpu_of(event, gpus), catalogue)
+        for verdict in _judged(event, gpu_of(event, gpus), driver, catalogue)
     ]
     yield from verdicts
     if len(verdicts) <= limit.xid_max:
@@ -73,14 +80,21 @@ def fatal_xid(
 
 
 def _judged(
-    event: KernelEvent, gpu: Gpu | None, catalogue: XidCatalogue
+    event: KernelEvent, gpu: Gpu | None, driver: Driver, catalogue: XidCatalogue
 ) -> Iterator[Verdict]:
     kind, code = event.event.value, event.code.value
     if is_recovered(gpu):
         return
     if kind in _FAULTS:
-        yield critical(event, gpu, _FAULTS[kind], "REBOOT")
-    if kind != "xid" or code is None or catalogue.is_of_nvlink5(code):
+        action: Action = "RESET_GPU" if kind in _BY_RESET else "REBOOT"
+        yield critical(event, gpu, _FAULTS[kind], action)
+    if kind != "xid" or code is None:
+        return
+    if catalogue.is_of_nvlink5(code):
+        line = event.text.or_else("")
+        if catalogue.nvlink5(code, line, driver.version.value) == "reset":
+            text = f"Xid {code}, an error of NVLink 5 that asks for a reset"
+            yield critical(event, gpu, text, "RESET_GPU")
         return
     known = catalogue.xid(code)
     if code == RECOVERY_CHANGED:

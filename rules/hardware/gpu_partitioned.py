@@ -29,7 +29,8 @@ def gpu_partitioned(gpu: Gpu) -> Verdicts:
     on, pending = gpu.mig_is_on, gpu.mig_is_pending
     if on.status == "not_supported":
         return
-    is_on, waits = on.need(), pending.need()
+    is_on = on.need()
+    waits = bool(pending.value) if is_on else pending.need()
     if not is_on and not waits:
         yield passed(at=[on, pending])
         return

@@ -27,6 +27,9 @@ from speccheck.validator.evidence.node.fault_codes import COMPUTE_MODES
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
+# Parts of names of boards whose driver a desktop keeps loaded.
+_OF_DESKTOPS = ("GeForce", "Quadro", "TITAN")
+
 
 @rule(clause="HW-004")
 def mode_unfit_for_training(gpu: Gpu) -> Verdicts:
@@ -34,7 +37,8 @@ def mode_unfit_for_training(gpu: Gpu) -> Verdicts:
     persistence, compute = gpu.persistence_is_on, gpu.compute_mode
     clock, default = gpu.application_sm_clock_mhz, gpu.application_sm_clock_default_mhz
     is_unfit = False
-    if persistence.value is False:
+    is_of_desktop = any(part in gpu.name.or_else("") for part in _OF_DESKTOPS)
+    if persistence.value is False and not is_of_desktop:
         is_unfit = True
         yield fail(
             "persistence mode is off; it should be on",

@@ -21,7 +21,7 @@ Good::
     nvidia-smi nvlink -s -i 2    # 18 links with a speed
 """
 
-from speccheck.rules.hardware._links import listed
+from speccheck.rules.hardware._links import explains_no_part, listed
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.profile import (
@@ -39,8 +39,10 @@ def nvlink_down(
 ) -> Verdicts:
     """Hold the links that are up to the profile, else to GPUs of the same name."""
     profile, active = profiles.of(gpu), gpu.nvlink_is_active
+    # Links that are told by pairs are judged so.
     if active.status == "not_supported" or (
-        not active.is_known and profile.has_nvlink.value is False
+        not active.is_known
+        and (profile.has_nvlink.value is False or gpu.peer_nvlinks.is_known)
     ):
         return
     states, expected = active.need(), profile.nvlinks
@@ -58,14 +60,15 @@ def nvlink_down(
         yield from _bridged(gpu, profile, instance)
         return
     best = max(_up(item) for item in gpus.shown if item.name.value == gpu.name.value)
-    if up < best and (up or profile.id):
+    if up + states.count(None) < best and (up or profile.id):
         yield _down(gpu, best, f"up on a GPU of the same name: {best}")
         return
     most = expected.need_stated()
     if states.count(None) and up + states.count(None) >= most:
         raise MissingEvidence(active.name, "the state of a link is not known")
     is_whole = instance.gpus.is_known and len(gpus.shown) >= instance.gpus.need()
-    if not is_whole and host.virtualisation.need() != "none":
+    is_fault = explains_no_part(gpu, gpus, profile, most - up)
+    if not is_whole and not is_fault and host.virtualisation.need() != "none":
         yield unknown(
             f"{up} NVLinks are up, and a whole {profile.id} has {most}; a guest may "
             "have been given a part of a board, which has fewer",
@@ -82,9 +85,11 @@ def _up(gpu: Gpu) -> int:
 
 def _is_left_alone(gpu: Gpu, gpus: Gpus, up: int) -> bool:
     """Return whether links of it may be down by design: alone, or partitioned."""
-    if not up and len(gpus.shown) == 1 and gpus.count.need() == 1:
+    if not up and len(gpus.shown) == 1 and gpus.count.value == 1:
         return True
     partitioned = gpu.mig_is_on
+    if up and not partitioned.is_known:
+        return False  # one that is partitioned has no link up
     return partitioned.status != "not_supported" and partitioned.need()
 
 

@@ -1,11 +1,11 @@
-"""An error of NVLink 5 in the kernel log that asks for a reset.
+"""An error of NVLink 5 in the kernel log of which nothing shows the end.
 
 Why it hurts: Xids 144 to 150 cover events from a corrected bit to a dead link; the
-words of the line tell which. One that asks for a reset leaves the link, or all links
-of the GPU, unusable until then.
+words of the line tell which. One that was survived blocks nothing, and the next on the
+same link usually does.
 
-What passes: no such line, or lines whose words ask for nothing. A line that cannot be
-decoded is undecided, and so are several of which only the last is kept.
+What passes: no such line, or a driver that says that nothing is left to be done for the
+GPU. One that asks for a reset is judged as the critical Xid that it is.
 
 Where it does not apply: a log without any of these codes.
 
@@ -25,7 +25,7 @@ from speccheck.rules.hardware._kernel_log import gpu_of, is_recovered, times, ti
 from speccheck.validator.evidence.node.fault_codes import XidCatalogue
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Driver, KernelEvents
-from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
+from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="HW-039")
@@ -47,18 +47,12 @@ def nvlink_error_logged(
         text = event.text.or_else("")
         result = catalogue.nvlink5(code, text, driver.version.value)
         if result == "reset":
-            yield fail(
-                f"{where}, asks for a reset of the GPU",
-                at=event.code,
-                measured=event.count.value,
-                required=0,
-                action="RESET_GPU",
-            )
-        elif result is None or event.count.or_else(1) > 1:
-            yield unknown(
-                f"{where}, cannot be decoded from what the log keeps of it",
-                missing=[event.text.name],
-                at=event.text,
-            )
-        else:
-            yield passed(at=event.text)
+            continue
+        what = "cannot be decoded" if result is None else "was survived"
+        yield fail(
+            f"{where}, {what}, and nothing shows how the link is now",
+            at=event.code,
+            measured=event.count.value,
+            required=0,
+            action="MONITOR",
+        )

@@ -1,10 +1,11 @@
-"""A GPU that its hardware slows because of heat or power.
+"""A GPU that is slowed because of heat or power.
 
 Why it hurts: a GPU that is too hot at rest will be slowed for the whole of a run, and
 with it each collective.
 
-What passes: no slowdown by the hardware among the reasons for the clocks of now. An
-idle GPU and a software power cap are no faults; the power brake has its own clause.
+What passes: no slowdown by the hardware, nor by the driver for heat, among the reasons
+for the clocks of now. An idle GPU and a software power cap are no faults; the power
+brake has its own clause.
 
 Where it does not apply: nowhere.
 
@@ -22,6 +23,7 @@ Good::
 from speccheck.validator.evidence.node.fault_codes import (
     HARDWARE_SLOWDOWN,
     POWER_BRAKE,
+    SOFTWARE_THERMAL_SLOWDOWN,
     THERMAL_SLOWDOWN,
 )
 from speccheck.validator.evidence.node.gpu import Gpu
@@ -33,6 +35,14 @@ def slowed_by_hardware(gpu: Gpu) -> Verdicts:
     """Judge the bits of a slowdown that is not the brake's."""
     reasons = gpu.clock_event_reasons
     bits = reasons.need()
+    if bits & SOFTWARE_THERMAL_SLOWDOWN and not bits & THERMAL_SLOWDOWN:
+        yield fail(
+            f"the driver slows the GPU now because of heat (reasons {bits:#x})",
+            at=reasons,
+            cost="the whole job runs at the pace of this GPU",
+            action="ISOLATE",
+        )
+        return
     if bits & POWER_BRAKE and not bits & THERMAL_SLOWDOWN:
         return
     if bits & (THERMAL_SLOWDOWN | HARDWARE_SLOWDOWN):

@@ -38,7 +38,7 @@ def peer_access_missing(gpu: Gpu, gpus: Gpus, host: Host, boards: Boards) -> Ver
     """Judge what the driver says of each other GPU."""
     if len(gpus.each()) <= 1:
         return
-    leaf, name = gpu.peer_read_status, gpu.name.need()
+    leaf, name = gpu.peer_read_status, gpu.name.or_else("")
     if any(part in name for part in boards.without_peer_access):
         return
     is_partitioned = any(gpu.mig_is_on.value for gpu in gpus.each())

@@ -20,6 +20,7 @@ _SNAPSHOT = "snapshot"
 _WEIGHTS = {"info": 1, "warning": 2, "error": 3}
 _DEFAULT_FAIL_ON = "error"
 # The verdict as the operator of a machine says it.
+_BENCHMARKS = frozenset({"nccl-tests", "nccl-tests-json", "nvbandwidth", "osu"})
 _WORDS = {0: "go", 1: "no-go", 3: "inconclusive"}
 _INCOMPLETE = "not complete"
 _NO_PROBLEMS = "no problems: "
@@ -248,10 +249,14 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
         return _nothing_judged(run, demands)
     if run.use == _CERTIFY and any(plan.synthetic for plan in run.plans):
         return Exit(3, "inconclusive", (_MADE_UP, *_seen(summary)))
+    missing = summary.clauses["must"]["unknown"]
+    text = ""
     if any(map(has_unlisted_gpus, run.plans)):
         text = "the GPUs of the machine could not be listed"
+    elif summary.judged_musts and missing and all(map(_is_measured_alone, run.plans)):
+        text = "what was measured has nothing to be held to"
+    if text:
         return Exit(3, "inconclusive", (text, *_seen(summary)))
-    missing = summary.clauses["must"]["unknown"]
     failed = sum(summary.failed.values()) - summary.warned
     if not summary.judged_musts and (missing or not failed):
         return Exit(3, "inconclusive", tuple(_none_ran(summary)))
@@ -262,6 +267,11 @@ def _inconclusive(run: RunResult, summary: Summary, demands: Demands) -> Exit | 
         text = f"{missing:,} {noun} the evidence that {run.use} needs"
         return Exit(3, "inconclusive", (text, *_seen(summary)))
     return None
+
+
+def _is_measured_alone(plan: JudgedPlan) -> bool:
+    """Return whether a plan is a benchmark: its speed is what is to be judged."""
+    return all(file.format in _BENCHMARKS for file in plan.files)
 
 
 def _none_ran(summary: Summary) -> Iterator[str]:

@@ -17,6 +17,7 @@ from speccheck.validator.evidence.record import Record
 # Bits of the reasons for which the clocks are not at their highest.
 IDLE = 0x1
 HARDWARE_SLOWDOWN = 0x8  # set beside one of the next two, which say why
+SOFTWARE_THERMAL_SLOWDOWN = 0x20  # by the driver, to stay below a temperature
 THERMAL_SLOWDOWN = 0x40
 POWER_BRAKE = 0x80
 
@@ -45,6 +46,10 @@ NVLINK_5 = 5  # it corrects errors, and counts and tells otherwise than those be
 _MODE_MASK, _LINK_COUNT_MODE, _LINK_COUNT_AT = 0b111, 5, 3
 
 LINK_TO_SWITCH = 2
+# Links between two GPUs of boards without switches since generation 3: A100 has 4.
+FEWEST_LINKS_OF_A_PEER = 4
+NVLINK_3 = 3
+SHARED_SWITCH = 20  # common ancestors in nvml.h: PIX is 10, PXB 20
 UNKNOWN_LINK_END = 255
 
 PEER_OK = 0
@@ -360,12 +365,16 @@ class XidCatalogue:
         is_new = (
             int(branch) >= tables.new_mask_from_driver if branch.isdecimal() else None
         )
-        texts: set[Nvlink5Recovery] = {
-            nvlink5_outcome.recovery
-            for nvlink5_outcome in tables.nvlink5.get(code, ())
-            if _fits(nvlink5_outcome, bits, status, is_new=is_new)
-        }
-        return texts.pop() if len(texts) == 1 else None
+        # Drivers between two branches wrote either form: the other is the second try.
+        for mask_is_new in (is_new,) if is_new is None else (is_new, not is_new):
+            texts: set[Nvlink5Recovery] = {
+                nvlink5_outcome.recovery
+                for nvlink5_outcome in tables.nvlink5.get(code, ())
+                if _fits(nvlink5_outcome, bits, status, is_new=mask_is_new)
+            }
+            if texts:
+                return texts.pop() if len(texts) == 1 else None
+        return None
 
 
 def _fits(

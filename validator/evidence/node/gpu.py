@@ -40,6 +40,9 @@ class Gpu(Part):
     # least common ancestor with each GPU: 0 same, 10 one switch, 20 several, 30 host
     # bridge, 40 NUMA node, 50 system
     common_ancestors: Value[Numbers]
+    peer_nvlinks: Value[Numbers]  # how many join it to each GPU, 0 for none
+    # least common ancestor with each RDMA device, in their order
+    adapter_ancestors: Value[Numbers]
     # 0 is OK, by peer, over any path and over NVLink
     peer_read_status: Value[Numbers]
     peer_nvlink_status: Value[Numbers]
@@ -49,6 +52,8 @@ class Gpu(Part):
     needs_reset: Value[bool]  # a call returned 16 (reset required)
     # 0 none, 1 reset, 2 reboot, 3 drain P2P, 4 drain and reset
     recovery_action: Value[int]
+    # values in whose place the driver gave an error: ERR!, Unknown Error
+    readings_failed: Value[Texts]
     inforom_is_valid: Value[bool]
     persistence_is_on: Value[bool]
     # 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process

@@ -134,6 +134,7 @@ class Driver(Part):
     is_single = True
 
     version: Value[str]  # of the library, 550.54.15
+    gpus_attached: Value[int]  # that it counts, whether or not it shows each
     kernel_module_version: Value[str]
     kernel_module_is_open: Value[bool]
     management_library_version: Value[str]
@@ -209,7 +210,7 @@ class KernelEvent(Part):
     kind = "kernel_events"
 
     # xid, sxid, pcie_bus_error, link_down, machine_check, out_of_memory, hung_task and
-    # the others of speccheck/probes/kernel_lines.py
+    # the others of kernel_lines.py beside this file
     event: Value[str]
     code: Value[int]  # of an Xid or SXid
     pci_address: Value[str]

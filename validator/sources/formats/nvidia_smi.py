@@ -1,7 +1,8 @@
-"""What `nvidia-smi -q -x` prints: the GPUs of a node, as XML.
+"""What nvidia-smi prints: the GPUs of a node, as XML, text, table or CSV.
 
-The names are those of drivers 470 to 595; where they changed, a leaf has several paths.
-The meaning of each value is that of the same leaf read through NVML.
+The names are those of the XML of drivers 470 to 595, which the other forms are brought
+to; where they changed, a leaf has several paths. The meaning of each value is that of
+the same leaf read through NVML.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +22,15 @@ from speccheck.validator.sources.capture import (
 )
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
+from speccheck.validator.sources.formats import _nvidia_smi_text as texts
+from speccheck.validator.sources.formats.run_log_csv import logged
 from speccheck.validator.sources.formats.snapshot import node_reading
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _SWITCH = word({"enabled": True, "disabled": False})
 _BOOST = word({"on": True, "off": False})
-_ANSWER = word({"yes": True, "no": False})
+_ANSWER = word({"yes": True, "no": False, "1": True, "0": False})
+_CHECKSUM = word({"valid": True, "invalid": False})
 # nvml.h, nvmlComputeMode_t
 _COMPUTE_MODES = {
     "default": 0,
@@ -53,8 +57,9 @@ _FABRIC_STATES = {
 }
 _HEALTH_SUMMARIES = {"healthy": 1, "unhealthy": 2, "limited capacity": 3}
 # nvml.h, nvmlClocksEventReason*
+_IDLE = 0x1
 _REASONS = {
-    "gpu_idle": 0x1,
+    "gpu_idle": _IDLE,
     "applications_clocks_setting": 0x2,
     "sw_power_cap": 0x4,
     "hw_slowdown": 0x8,
@@ -82,9 +87,9 @@ _HEALTH_BITS = {
     "access_timeout_recovery": 6,
 }
 _HEALTH_WORDS = {"degraded": 1, "true": 1, "full": 2, "false": 2}
-_ROOT = "nvidia_smi_log"
-_COMMAND = "nvidia-smi -q -x"
+_COMMAND = "nvidia-smi"
 _ROOT_TAG = lazy_pattern(r"<nvidia_smi_log[\s>]")
+_ERROR = lazy_pattern(r"\[?(?:ERR!|[Uu]nknown [Ee]rror)\]?\.?")
 _LOST, _NEEDS_RESET = "gpu is lost", "gpu requires reset"
 _ACTIVE = {"active": True, "not active": False}
 # drivers before 535 call them reasons to throttle
@@ -94,18 +99,44 @@ _REASON_BLOCKS = (
 )
 
 
+_SECTIONED = "NVSMI LOG"
+_HEADS = ("Attached GPUs", "Driver Version")
+_FIRST_LINES = 3000  # characters in which a capture begins; a log of a job goes on
+_WITHIN_A_LOG = 0.8
+
+
 def _detect(source: Source) -> float:
-    return 1.0 if _ROOT_TAG.search(source.text) else 0.0
+    text = source.text
+    if _ROOT_TAG.search(text) or texts.columns_of(text) or _is_sectioned(text):
+        return 1.0
+    shown = texts.TABLE.search(text)
+    if shown is not None:
+        return 1.0 if shown.start() < _FIRST_LINES else _WITHIN_A_LOG
+    is_middle = texts.is_of_table(text) or texts.NO_HANDLE in text
+    return 1.0 if is_middle else 0.0
+
+
+def _is_sectioned(text: str) -> bool:
+    has_head = all(f"\n{head}" in f"\n{text}" for head in _HEADS)
+    return _SECTIONED in text or has_head or texts.is_of_sections(text)
 
 
 def _read(source: Source) -> Reading:
     """Return the GPUs and the driver; raises ReadError for XML that is cut off."""
-    root = load_xml(source.name, source.text)
-    if root.tag != _ROOT:
-        problem = f"its first element is <{root.tag}>, not <{_ROOT}>"
-        at = root.span.line, root.span.column
-        raise ReadError(source.name, "syntax", problem, f"capture {_COMMAND}", at)
-    capture = Capture(source.name, _COMMAND)
+    text = source.text
+    is_series = False
+    if _ROOT_TAG.search(text):
+        root, command = _xml(source), f"{_COMMAND} -q -x"
+    elif texts.columns_of(text):
+        root, is_series = texts.of_columns(source.name, text)
+        command = f"{_COMMAND} --query-gpu"
+    elif _is_sectioned(text):
+        root, command = texts.of_query(source.name, text), f"{_COMMAND} -q"
+    else:
+        root, command = texts.of_table(source.name, text), _COMMAND
+    if texts.NO_HANDLE in text or texts.INFOROM in text:
+        texts.refused_handles(root, text.splitlines())
+    capture = Capture(source.name, command)
     _driver(capture, root)
     gpus = [*root.each("gpu")]
     attached = root.find("attached_gpus")
@@ -113,12 +144,29 @@ def _read(source: Source) -> Reading:
     for gpu in gpus:
         _gpu(capture, gpu)
     count = None if attached is None else converted(attached.text, whole)
+    if isinstance(count, int) and attached is not None:
+        capture.put("driver", "gpus_attached", count, attached.span, "attached_gpus")
     if count != len(gpus):
         listed = "an unknown number" if not isinstance(count, int) else f"{count}"
         capture.partial("gpus", f"shows {len(gpus)} of {listed} GPUs")
+    if any(gpu.find("temperature/gpu_temp") is not None for gpu in gpus):
+        unit = {"status": "not_supported", "message": "nvidia-smi prints no times"}
+        capture.put("driver", "management_library_status", 0, root.span, "it printed")
+        capture.put("driver", "longest_answer_seconds", unit, root.span)
+    if is_series:
+        logged(source, capture)
     timestamp = root.find("timestamp")
     node = capture.node(timestamp.text if timestamp else "")
     return node_reading(node, FactSheet(source.name))
+
+
+def _xml(source: Source) -> Element:
+    root = load_xml(source.name, source.text)
+    if root.tag != texts.ROOT:
+        problem = f"its first element is <{root.tag}>, not <{texts.ROOT}>"
+        at = root.span.line, root.span.column
+        raise ReadError(source.name, "syntax", problem, "capture it anew", at)
+    return root
 
 
 def _driver(capture: Capture, root: Element) -> None:
@@ -166,7 +214,12 @@ def _put_sum(
     leaf: str,
     sets: tuple[tuple[str, ...], ...],
 ) -> None:
-    """Put the sum of the first set of elements that are all there."""
+    """Put the sum of the first set of elements that are all there and tell numbers.
+
+    A part that this board does not have adds nothing; one that fails hides the sum.
+    """
+    absent: tuple[CapturedValue, Element] | None = None
+    best: tuple[int, Element] | None = None
     for paths in sets:
         elements = [
             element for path in paths if (element := gpu.find(path)) is not None
@@ -174,13 +227,24 @@ def _put_sum(
         if len(elements) < len(paths):
             continue
         values = [converted(item.text, whole) for item in elements]
-        unknown = [value for value in values if not isinstance(value, int)]
-        total = sum(value for value in values if isinstance(value, int))
+        numbers = [value for value in values if isinstance(value, int)]
+        failed = [
+            value
+            for value in values
+            if isinstance(value, Mapping) and value["status"] == "failed"
+        ]
+        if not any(numbers) and (failed or not numbers):
+            absent = absent or ((failed or values)[0], elements[0])
+            continue
         # A line with a count tells more than one with a zero.
         at = next((e for e, v in zip(elements, values, strict=True) if v), elements[0])
-        result = unknown[0] if unknown else total
-        capture.put_at(part, leaf, result, at.span, paths[0])
-        return
+        # Of a total and its parts beside each other the larger counts.
+        if best is None or sum(numbers) > best[0]:
+            best = sum(numbers), at
+    if best is not None:
+        capture.put_at(part, leaf, best[0], best[1].span, sets[0][0])
+    elif absent is not None:
+        capture.put_at(part, leaf, absent[0], absent[1].span, sets[0][0])
 
 
 def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
@@ -190,21 +254,29 @@ def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) ->
         if section is None:
             continue
         bits, at = 0, section
-        result: CapturedValue | None = None
+        absent: CapturedValue | None = None
         for name, bit in _REASONS.items():
             element = section.find(f"{prefix}{name}")
             if element is None:
                 continue
             is_active = _ACTIVE.get(element.text.lower())
             if is_active is None:
-                result = absence_of(element.text) or {"status": "failed"}
+                absent = absence_of(element.text) or {"status": "failed"}
+                if absent == {"status": "failed"}:
+                    break
             elif is_active:
                 bits |= bit
                 at = element
-        if result is None and section.children:
-            result = bits
-        if result is not None:
-            capture.put_at(part, "clock_event_reasons", result, at.span, tag)
+        active = section.find("active")
+        if active is not None and absence_of(active.text) is None:
+            coded = converted(active.text, _bits)
+            bits |= coded if isinstance(coded, int) else 0
+        # A reason that this board does not tell hides none of those that it does.
+        is_slowed = bits & ~_IDLE and absent != {"status": "failed"}
+        result = absent if absent is not None and not is_slowed else bits
+        if not section.children:
+            continue
+        capture.put_at(part, "clock_event_reasons", result, at.span, tag)
         return
 
 
@@ -252,6 +324,13 @@ def _put_state(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
                 result[leaf], outcome[leaf] = True, element
     if reset is not None and reset.text.lower() == "yes":
         result["needs_reset"], outcome["needs_reset"] = True, reset
+    failed = [item for item in _all(gpu) if _ERROR.fullmatch(item.text)]
+    fabric = gpu.find("fabric/status")
+    failed = [item for item in failed if item is not fabric]  # has a leaf of its own
+    if failed or gpu.find("temperature/gpu_temp") is not None:
+        labels: CapturedValue = [item.tag for item in failed]
+        at = failed[0].span if failed else gpu.span
+        capture.put_at(part, "readings_failed", labels, at, "its values")
     if gpu.find("temperature/gpu_temp") is None and not any(result.values()):
         return  # too little of it is shown to say that it answers
     for leaf, value in result.items():
@@ -262,6 +341,10 @@ def _all(element: Element) -> Iterator[Element]:
     for child in element.children:
         yield child
         yield from _all(child)
+
+
+def _bits(text: str) -> CapturedValue:
+    return int(text[:20], 16)  # 0x and 64 bits
 
 
 def _device_id(text: str) -> CapturedValue:
@@ -289,6 +372,27 @@ def _cluster(text: str) -> CapturedValue:
     return digits
 
 
+# nvml.h, nvmlReturn_t, in the words of nvmlErrorString
+_CODES = {
+    "success": 0,
+    "uninitialized": 1,
+    "invalid argument": 2,
+    "not supported": 3,
+    "insufficient permissions": 4,
+    "timeout": 10,
+    "gpu is lost": 15,
+    "insufficient resources": 19,
+    "in use": 19,
+    "insufficient memory": 20,
+}
+_UNKNOWN_CODE = 999
+
+
+def _return_code(text: str) -> CapturedValue:
+    """Return the code of an answer; what is no success is a fault in any words."""
+    return _CODES.get(text.strip().lower(), _UNKNOWN_CODE)
+
+
 # leaf, paths of which the first with a value counts, form
 _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ("name", ("product_name",), str),
@@ -303,6 +407,7 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ("pci_address", ("pci/pci_bus_id",), pci_address),
     ("pci_device_id", ("pci/pci_device_id",), _device_id),
     ("pci_subsystem_id", ("pci/pci_sub_system_id",), _device_id),
+    ("inforom_is_valid", ("inforom_version/checksum_validation",), _CHECKSUM),
     ("persistence_is_on", ("persistence_mode",), _SWITCH),
     ("compute_mode", ("compute_mode",), word(_COMPUTE_MODES)),
     ("recovery_action", ("gpu_recovery_action",), word(_RECOVERY_ACTIONS)),
@@ -419,7 +524,7 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ("auto_boost_is_on", ("clock_policy/auto_boost",), _BOOST),
     ("auto_boost_is_on_by_default", ("clock_policy/auto_boost_default",), _BOOST),
     ("fabric_state", ("fabric/state",), word(_FABRIC_STATES)),
-    ("fabric_status", ("fabric/status",), word({"success": 0})),
+    ("fabric_status", ("fabric/status",), _return_code),
     ("fabric_cluster", ("fabric/clusterUuid",), _cluster),
     ("fabric_clique", ("fabric/cliqueId",), whole),
     ("fabric_health_summary", ("fabric/health/summary",), word(_HEALTH_SUMMARIES)),
@@ -470,4 +575,31 @@ def _health_mask(health: Element) -> CapturedValue:
     return mask or absence or {"status": "absent"}
 
 
-READER = CaptureReader("nvidia-smi", (f"<{_ROOT}",), _detect, _read)
+READER = CaptureReader(
+    "nvidia-smi",
+    (
+        f"<{texts.ROOT}",
+        _SECTIONED,
+        "Attached GPUs",
+        "NVIDIA-SMI",
+        texts.NO_HANDLE,
+        "pci.bus_id",
+        "gpu_bus_id",
+        "gpu_uuid",
+        "ecc.",
+        "remapped_rows.",
+        "retired_pages.",
+        "clocks_event_reasons",
+        "clocks_throttle_reasons",
+        "pcie.link.",
+        "mig.mode",
+        "pstate",
+        "persistence_mode",
+        "compute_mode",
+        "pid,",
+        "MiB |",
+        *texts.SECTION_MARKS,
+    ),
+    _detect,
+    _read,
+)

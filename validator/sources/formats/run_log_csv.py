@@ -89,6 +89,13 @@ def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str] | None]]:
 
 
 def _read(source: Source) -> Reading:
+    capture = Capture(source.name, _DIALECT)
+    logged(source, capture)
+    return measurement_reading(capture.node(), FactSheet(source.name))
+
+
+def logged(source: Source, capture: Capture) -> None:
+    """Put the series and events of a table."""
     log = RunLogText(_DIALECT, source.name)
     head = _head(source.text)
     separator, names = head or (",", [])
@@ -110,9 +117,7 @@ def _read(source: Source) -> Reading:
             continue
         _put_row(log, columns, row, number)
     log.is_cut = is_cut and row is not None and len(row) != len(names)
-    capture = Capture(source.name, _DIALECT)
     log.put(capture)
-    return measurement_reading(capture.node(), FactSheet(source.name))
 
 
 def _series_of_file(name: str) -> str:
