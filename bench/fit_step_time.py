@@ -14,6 +14,7 @@ from typing import Any
 from predictions.step import is_unused, plan_of, stated_steps
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.step import work_of
+from speccheck.validator.models.bus_bandwidth import Architecture
 from speccheck.validator.models.step_time import (
     CALIBRATED,
     Constants,
@@ -24,6 +25,7 @@ from speccheck.validator.models.step_time import (
 _ROUNDS = 9
 _MOST = 0.6  # a row further off than this is no better guide for it
 _SHARES_OF_ONE = (0.2, 0.95)
+Place = tuple[Architecture | None, str]
 _LIMITS = {
     "launch_seconds": (2e-6, 2e-5),
     "layer_passes": (6.0, 40.0),
@@ -42,7 +44,7 @@ _LIMITS = {
     "gradients_shown": (0.02, 0.6),
     "shards_shown": (0.02, 0.6),
 }
-_NAMES = ("ampere", "hopper", "blackwell")
+_NAMES: tuple[Architecture, ...] = ("ampere", "hopper", "blackwell")
 
 
 class Row:
@@ -83,19 +85,23 @@ def _loss(rows: list[Row]) -> Callable[[Constants], float]:
     return loss
 
 
-def _places() -> list[tuple[str, str]]:
+def _places() -> list[Place]:
     efficiency = next(iter(CALIBRATED.efficiency.values()))
-    of_all = [("", field) for field in CALIBRATED.shares._fields]
-    return [(name, field) for name in _NAMES for field in efficiency._fields] + of_all
+    of_all: list[Place] = [(None, field) for field in CALIBRATED.shares._fields]
+    of_one: list[Place] = [
+        (name, field) for name in _NAMES for field in efficiency._fields
+    ]
+    return of_one + of_all
 
 
-def _changed(constants: Constants, place: tuple[str, str], factor: float) -> Constants:
+def _changed(constants: Constants, place: Place, factor: float) -> Constants:
     name, field = place
     low, high = _LIMITS.get(field, _SHARES_OF_ONE)
-    if name:
-        record = constants.efficiency[name]  # type: ignore[index]
+    if name is not None:
+        efficiency = dict(constants.efficiency)
+        record = efficiency[name]
         value = min(max(getattr(record, field) * factor, low), high)
-        efficiency = {**constants.efficiency, name: record._replace(**{field: value})}
+        efficiency[name] = record._replace(**{field: value})
         return constants._replace(efficiency=efficiency)
     value = min(max(getattr(constants.shares, field) * factor, low), high)
     return constants._replace(shares=constants.shares._replace(**{field: value}))

@@ -8,6 +8,7 @@ groups end in `unused`.
 import hashlib
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from predictions.prediction import Prediction, rows
 from speccheck.validator.catalogue.hardware import Accelerator, resolve_accelerator
@@ -102,12 +103,12 @@ def stated_steps() -> Iterator[tuple[Row, dict[str, object], float]]:
             yield row, {**leaves, **_of_machine(row, gpu)}, seconds
 
 
-def plan_of(leaves: Mapping[str, object]) -> TrainingPlan | None:
+def plan_of(leaves: Mapping[str, Any]) -> TrainingPlan | None:
     """Return the plan; None where ranks and batch do not come out even."""
-    ranks = int(leaves["cluster.world_size"])  # type: ignore[call-overload]
+    ranks = leaves["cluster.world_size"]
     for kind in ("tensor", "pipeline", "context"):
         ranks //= leaves[f"parallelism.{kind}_parallel_size"]
-    samples = leaves["batch.micro_batch_size"] * ranks  # type: ignore[operator]
+    samples = leaves["batch.micro_batch_size"] * ranks
     steps, rest = divmod(leaves["batch.global_batch_size"], samples or 1)
     if not samples or rest or not steps:
         return None
