@@ -168,6 +168,7 @@ TWINS: dict[str, Twins] = {
         _without_last_gpu,
         {
             ("HW-086", "gpus_unlike_machine_type"),
+            ("HW-171", "gpu_count_odd"),
             ("TOPO-050", "fewer_gpus_present_than_asked"),
         },
     ),
@@ -177,6 +178,7 @@ TWINS: dict[str, Twins] = {
         _without_last_gpu,
         {
             ("HW-086", "gpus_unlike_machine_type"),
+            ("HW-171", "gpu_count_odd"),
             ("TOPO-050", "fewer_gpus_present_than_asked"),
             ("TOPO-060", "visible_device_missing"),
         },

@@ -252,6 +252,8 @@ def work_of(plan: TrainingPlan) -> TrainingWork:
         keeps_activations=plan.value("memory.activation_offload").value is not True,
         tokens_are_sure=is_sure
         and (is_full or bool(plan.value("batch.packing").value)),
+        # Its loss is parallel unless disable_loss_parallel is set.
+        shares_vocabulary=plan.value("run.framework").value == "torchtitan",
         trains_weights=not trains_adapter(plan),
     )
 

@@ -60,6 +60,7 @@ class TrainingWork(Record):
     schedule_is_sure: False where stages may interleave or hold fewer. loss: a key of
     LOGIT_BYTES, or empty. keeps_activations: False where they may go to host memory.
     tokens_are_sure: each sequence is full; padding and short samples leave fewer.
+    shares_vocabulary: tensor-parallel ranks are known never to gather the logits.
     trains_weights: False under an adapter, whose frozen products need no inputs.
     """
 
@@ -77,6 +78,7 @@ class TrainingWork(Record):
     loss: str = ""
     keeps_activations: bool = True
     tokens_are_sure: bool = True
+    shares_vocabulary: bool = False
     trains_weights: bool = True
 
     @property
@@ -284,8 +286,8 @@ def logit_estimate(dimensions: Dimensions, work: TrainingWork) -> Estimate:
     if vocabulary is None:
         return Estimate(0.0, 0.0, float("inf"), "lower_bound", source)
     ranks = work.tensor_ranks
-    # Only a vocabulary-parallel loss is known never to gather the logits.
-    most_ranks = ranks if work.loss == "vocabulary-parallel" else 1
+    is_cut = work.shares_vocabulary or work.loss == "vocabulary-parallel"
+    most_ranks = ranks if is_cut else 1
     most = logit_bytes(work.tokens, vocabulary, most_ranks, _MOST_LOGIT_BYTES)
     each = LOGIT_BYTES.get(work.loss)
     if each is None:

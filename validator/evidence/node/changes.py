@@ -181,7 +181,8 @@ TOPOLOGY: frozenset[str] = frozenset(
         *_names(
             "gpus",
             "pci_address minor_number module_id numa_node cpu_affinity "
-            "common_ancestors peer_read_status peer_nvlink_status nvlink_version "
+            "common_ancestors adapter_ancestors peer_read_status peer_nvlink_status "
+            "peer_nvlinks nvlink_version "
             "nvlink_remote_type nvlink_remote_pci_address c2c_links "
             "pcie_generation_maximum_of_gpu fabric_cluster fabric_clique",
         ),
@@ -194,14 +195,14 @@ TOPOLOGY: frozenset[str] = frozenset(
         *_names("rdma_ports", "device number link_layer network_interface"),
         *_names("network_interfaces", "name pci_address"),
         *_names("host", "numa_nodes iommu_units"),
-        *_names("driver", "topology_file topology_file_addresses"),
+        *_names("driver", "gpus_attached topology_file topology_file_addresses"),
     )
 )
 HEALTH: frozenset[str] = frozenset(
     (
         *_names(
             "gpus",
-            "is_lost needs_reset recovery_action inforom_is_valid "
+            "readings_failed is_lost needs_reset recovery_action inforom_is_valid "
             "sram_threshold_exceeded remap_is_pending remap_has_failed remap_banks "
             "retirement_is_pending memory_is_unrepairable pcie_width "
             "pcie_width_maximum pcie_generation_maximum nvlink_is_active "
