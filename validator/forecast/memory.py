@@ -460,7 +460,7 @@ def peak_however_sharded(plan: TrainingPlan) -> Estimate | None:
     ways = [(name, cut) for name in _ENGINES for cut in (0, WEIGHT_STAGE)]
     if named is not None:
         ways = [(named, cut) for cut in (0, WEIGHT_STAGE)]
-    totals = []
+    totals: list[Estimate] = []
     for name, cut in ways:
         leaves = {leaf: plan.value(leaf) for leaf in leaf_names()}
         leaves[engine] = Value[Any](engine, name, "default")
