@@ -266,7 +266,7 @@ CASES: dict[str, Case] = {
     "an NVLink line that was cut": Case(
         "aws-p6-b200",
         _together(_logged(149), _gpu(2, recovery_action=DENIED)),
-        *("nvlink_error_logged", "unknown"),
+        *("fatal_xid", "unknown"),
     ),
 }
 

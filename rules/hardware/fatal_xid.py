@@ -92,7 +92,10 @@ def _judged(
         return
     if catalogue.is_of_nvlink5(code):
         line = event.text.or_else("")
-        if catalogue.nvlink5(code, line, driver.version.value) == "reset":
+        result = catalogue.nvlink5(code, line, driver.version.value)
+        if result is None:
+            yield undecided(event, gpu, f"Xid {code} of NVLink 5 cannot be decoded")
+        if result == "reset":
             text = f"Xid {code}, an error of NVLink 5 that asks for a reset"
             yield critical(event, gpu, text, "RESET_GPU")
         return
