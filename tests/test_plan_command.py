@@ -1,6 +1,7 @@
 """`speccheck plan`: the values that files make together."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,27 @@ def test_the_plan_begins_with_whether_it_fits(
     main(["plan", str(EXAMPLE), *gpu])
     head = capsys.readouterr().out.partition("\ncluster\n")[0]
     assert answer in head
+
+
+def test_the_plan_says_how_long_its_steps_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(
+        "torchrun --nnodes 1 --nproc_per_node 8 pretrain_gpt.py --num-layers 32 "
+        "--hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 --swiglu "
+        "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 "
+        "--global-batch-size 64 --bf16 --vocab-size 128256 --train-iters 1000 "
+        "--tensor-model-parallel-size 8 --sequence-parallel --lr 1e-4 "
+        "--use-distributed-optimizer\n"
+    )
+    main(["plan", str(script), "--instance", "p5.48xlarge"])
+    head = " ".join(capsys.readouterr().out.partition("\ncluster\n")[0].split())
+    assert re.search(
+        r"step: about [\d.]+ s \([\d.]+ s to [\d.]+ s\), [\d.]+ k tokens/s; "
+        r"1,000 steps: [\d.]+ h \([\d.]+ h to [\d.]+ h\)",
+        head,
+    ), head
 
 
 def test_a_place_that_is_too_long_stands_below_its_value(

@@ -1,11 +1,10 @@
 """A critical error of a GPU in the kernel log that the driver has not recovered from.
 
 Why it hurts: these codes mean a GPU that fell off the bus, memory errors that were not
-contained, a dead link or a driver that does not answer. The next job on the node ends
-the same way.
+contained, a dead link or a hung driver. The next job on the node ends the same way.
 
-What passes: no such code in a log that reaches back far enough, or a driver that says
-that nothing is left to be done for that GPU. Codes of programs never block a node.
+What passes: no such code in a log that reaches back far enough, or a driver that asks
+for nothing more for that GPU. Codes of programs never block a node.
 
 Where it does not apply: nowhere; without access to the log the clause is undecided.
 
@@ -67,11 +66,11 @@ def fatal_xid(
     limit: Reach,
 ) -> Verdicts:
     """Judge each Xid by the catalogue, and by what the driver asks for now."""
-    verdicts = [
-        verdict
-        for event in events.each()
-        for verdict in _judged(event, gpu_of(event, gpus), driver, catalogue)
-    ]
+    verdicts: list[Verdict] = []
+    for event in events.each():
+        gpu = gpu_of(event, gpus)
+        if not is_recovered(gpu):
+            verdicts += _judged(event, gpu, driver, catalogue)
     yield from verdicts
     if len(verdicts) <= limit.xid_max:
         need_codes(events, "xid")
@@ -83,8 +82,6 @@ def _judged(
     event: KernelEvent, gpu: Gpu | None, driver: Driver, catalogue: XidCatalogue
 ) -> Iterator[Verdict]:
     kind, code = event.event.value, event.code.value
-    if is_recovered(gpu):
-        return
     if kind in _FAULTS:
         action: Action = "RESET_GPU" if kind in _BY_RESET else "REBOOT"
         yield critical(event, gpu, _FAULTS[kind], action)
@@ -95,7 +92,7 @@ def _judged(
         result = catalogue.nvlink5(code, line, driver.version.value)
         if result is None:
             yield undecided(event, gpu, f"Xid {code} of NVLink 5 cannot be decoded")
-        if result == "reset":
+        elif result == "reset":
             text = f"Xid {code}, an error of NVLink 5 that asks for a reset"
             yield critical(event, gpu, text, "RESET_GPU")
         return
@@ -107,9 +104,10 @@ def _judged(
     elif known.blocks_node == "depends":
         yield undecided(event, gpu, f"Xid {code} ({known.meaning}) alone does not tell")
     elif known.blocks_node == "yes":
-        board = gpu.name.or_else("") if gpu else ""
-        text = f"Xid {code}, {known.meaning}"
-        yield critical(event, gpu, text, known.action_of(board), known.escalate)
+        action = known.action_of(gpu.name.or_else("") if gpu else "")
+        yield critical(
+            event, gpu, f"Xid {code}, {known.meaning}", action, known.escalate
+        )
 
 
 def _recommended(

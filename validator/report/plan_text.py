@@ -10,6 +10,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
+from speccheck.validator.models.estimate import Estimate
 from speccheck.validator.report.forecast_text import (
     bar,
     forecast_lines,
@@ -274,6 +275,37 @@ def _answers(plan: PlanDump, style: Style) -> Iterator[str]:
         between = ": " if why and not why.startswith(";") else ""
         text = wrap(f"{ask}{word}{between}{why}", style.width, "  ")
         yield text.replace(word, style.paint(word, colour), 1)
+    if speed := _speed(plan):
+        yield wrap(speed, style.width, "  ")
+
+
+def _speed(plan: PlanDump) -> str:
+    """Return how long a step takes, and all of them; empty where it is not known."""
+    known = _by_name(plan.forecasts)
+    step, rate = (
+        known.get(("step", name)) for name in ("step_seconds", "tokens_per_second")
+    )
+    estimate = step.estimate if step is not None else None
+    if step is None or estimate is None or estimate.kind == "exact":
+        return ""
+    text = f"step: about {_between(estimate, 1)}"
+    if rate is not None and rate.estimate is not None:
+        text += f", {amount(rate.estimate.value, rate.unit)}"
+    steps = next(
+        (item.leaf.value for item in plan.leaves if item.leaf.name == "run.steps"), None
+    )
+    if isinstance(steps, int) and steps > 1:
+        text += f"; {steps:,} steps: {_between(estimate, steps)}"
+    return text
+
+
+def _between(estimate: Estimate, times: int) -> str:
+    """Return so many times a number of seconds, with its bounds."""
+    whole = estimate.times(times)
+    best_of, low, high = (
+        amount(value, "seconds") for value in (whole.value, whole.lower, whole.upper)
+    )
+    return f"{best_of} ({low} to {high})"
 
 
 def _knows_scale(plan: PlanDump) -> bool:
